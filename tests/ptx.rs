@@ -120,8 +120,12 @@ import \"k.ptx\" entry k as k {
 
 /// Verdict and codes of a kernel with this body, and what is claimed of its end; or the code of the first error.
 fn body(body: &str, claim: &str) -> (Option<Verdict>, Vec<&'static str>) {
-    let source =
-        Source::text("k.fence", HARNESS.replace("FINAL", claim)).with("k.ptx", MODULE.replace("BODY", body));
+    verdict_of(&HARNESS.replace("FINAL", claim), &MODULE.replace("BODY", body))
+}
+
+/// Verdict and codes of a kernel file and the module `k.ptx` that it imports; or the codes of its errors.
+fn verdict_of(harness: &str, module: &str) -> (Option<Verdict>, Vec<&'static str>) {
+    let source = Source::text("k.fence", harness.to_owned()).with("k.ptx", module.to_owned());
     match check(source, &Options::default()) {
         Ok(report) => {
             let launch = &report.launches()[0];
@@ -531,4 +535,111 @@ fn a_guarded_trap_is_an_assertion_and_no_hang() {
     let report = report.unwrap_or_else(|error| panic!("{error}"));
     let codes: Vec<&str> = report.findings().map(|finding| finding.code).collect();
     assert_eq!(codes, ["assert::violated"]);
+}
+
+/// A tile that comes by a bulk copy and is read by `wgmma`: who waits for it, and what is done before it is used.
+fn multiplied(waits: &str, before: &str, behind: &str) -> (Option<Verdict>, Vec<&'static str>) {
+    let module = format!(
+        ".version 9.0
+.target sm_90a
+.visible .entry k(.param .u64 p, .param .u64 q) {{
+    .reg .pred %p<4>; .reg .b32 %r<8>; .reg .f32 %f<5>; .reg .b64 %rd<8>;
+    .shared .align 1024 .b8 tile[2048];
+    .shared .align 8 .b8 bar[8];
+    ld.param.u64 %rd1, [p]; ld.param.u64 %rd5, [q];
+    mov.u32 %r1, tile; mov.u32 %r2, bar; mov.u32 %r3, %tid.x;
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra A;
+    mbarrier.init.shared::cta.b64 [%r2], 1;
+    fence.mbarrier_init.release.cluster;
+A:  bar.sync 0;
+    @%p1 bra B;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 2048;
+    cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 2048, [%r2];
+B:  setp.{waits};
+    @!%p2 bra C;
+W:  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2], 0;
+    @!%p3 bra W;
+C:  {before}
+    shr.u32 %r4, %r1, 4;
+    cvt.u64.u32 %rd2, %r4;
+    or.b64 %rd3, %rd2, 0xC000001000010000;
+    mov.f32 %f1, 0f00000000;
+    wgmma.fence.sync.aligned;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f1, %f2, %f3, %f4}}, %rd3, %rd3, 1, 1, 1, 0, 0;
+    wgmma.commit_group.sync.aligned;
+    {behind}
+    mad.wide.u32 %rd4, %r3, 4, %rd5;
+    st.global.f32 [%rd4], %f1;
+    ret;
+}}
+"
+    );
+    let harness = "//! target sm_90a
+global src[512]: u32 = 0;
+global out[128]: u32 = 0;
+import \"k.ptx\" entry k as k { launch { block: 128 } param 0 = &src; param 1 = &out; }
+";
+    verdict_of(harness, &module)
+}
+
+/// A-56: a warp reads once, after what each of its lanes has waited for; another warp waits for itself.
+#[test]
+fn matrices_are_read_once_their_bytes_are_there() {
+    let wait = "wgmma.wait_group.sync.aligned 0;";
+    let proved = |waits: &str, before: &str| {
+        let (verdict, codes) = multiplied(waits, before, wait);
+        assert_eq!(verdict, Some(Verdict::Proved), "{waits} {before}: {codes:?}");
+    };
+    let violated = |waits: &str, before: &str, behind: &str, code: &str| {
+        let (verdict, codes) = multiplied(waits, before, behind);
+        assert_eq!(verdict, Some(Verdict::Violated), "{waits} {before} {behind}");
+        assert!(codes.contains(&code), "{waits} {before} {behind}: {codes:?}");
+    };
+    proved("eq.u32 %p2, %r3, %r3", "");
+    proved("eq.u32 %p2, %r3, 0", "bar.sync 0;");
+    // The first warp, and nobody else; one lane; nobody, though all meet.
+    violated("lt.u32 %p2, %r3, 32", "", wait, "race::mixed-size");
+    violated("eq.u32 %p2, %r3, 0", "", wait, "race::mixed-size");
+    violated("ne.u32 %p2, %r3, %r3", "bar.sync 0;", wait, "race::mixed-size");
+    violated("eq.u32 %p2, %r3, %r3", "", "", "async::registers-in-flight");
+    violated("eq.u32 %p2, %r3, %r3", "", "wgmma.wait_group.sync.aligned 1;", "async::registers-in-flight");
+}
+
+#[test]
+fn tensor_maps_are_given_and_used_as_such() {
+    let with = |setting: &str, statement: &str| {
+        let module = format!(
+            ".version 9.0
+.target sm_90a
+.visible .entry k(.param .align 128 .b8 p[128]) {{
+    .reg .b32 %r<8>; .reg .b64 %rd<4>;
+    .shared .align 128 .b8 tile[256];
+    mov.b64 %rd1, p; cvta.param.u64 %rd2, %rd1; mov.u32 %r1, tile; mov.u32 %r2, 0;
+    {statement}
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+    ret;
+}}
+"
+        );
+        let harness = format!(
+            "global a[4][32]: u16 = 0;\nparam map: tensormap of a[4, 32];\nglobal b[4]: u32 = 0;\n\
+             import \"k.ptx\" entry k as k {{ launch {{ block: 1 }} {setting} }}\n"
+        );
+        verdict_of(&harness, &module)
+    };
+    let store = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {%r2, %r2}], [%r1];";
+    assert_eq!(with("param 0 = &map;", store).0, Some(Verdict::Proved));
+    let wrong = |setting: &str, statement: &str, code: &str| {
+        assert_eq!(with(setting, statement).1, [code], "{setting} {statement}");
+    };
+    wrong("", store, "validate::import-setting");
+    wrong("param 0 = &b;", store, "unsupported::ptx-parameter");
+    let other = store.replace("{%r2, %r2}", "{%r2}").replace(".2d.", ".1d.");
+    wrong("param 0 = &map;", &other, "validate::tensor-rank");
+    let of_elements =
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd2, {%r2, %r2}], [%r1];";
+    wrong("param 0 = &map;", of_elements, "unsupported::instruction");
+    wrong("param 0 = &map;", "ld.param.b32 %r3, [p+64];", "unsupported::ptx-parameter");
 }

@@ -36,7 +36,7 @@ use search::Search;
 pub use elsewhere::Elsewhere;
 pub use near::membars::{SpaReason, Useless};
 pub use reading::{Reading, Says};
-pub use reason::{Nearby, Reason};
+pub use reason::{Nearby, Reason, Released};
 pub use repair::Repair;
 pub use search::{Chain, Step, StepKind};
 

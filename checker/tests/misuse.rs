@@ -2,9 +2,17 @@
 
 use fencepost::{Finding, Options, Source, Style, check, codes};
 
-/// The findings of a text, without repairs.
+/// The findings of a text, without repairs. A compiled module may stand behind the kernel that imports it.
 fn findings(text: &str) -> Vec<Finding> {
-    let report = check(Source::text("k.fence", text), &Options::default().repairs(false))
+    let source = match text.find(".version") {
+        Some(start) => {
+            let (kernel, module) = text.split_at(start);
+            let name = kernel.split('"').nth(1).expect("a module is imported by its name");
+            Source::text("k.fence", kernel).with(name, module)
+        }
+        None => Source::text("k.fence", text),
+    };
+    let report = check(source, &Options::default().repairs(false))
         .unwrap_or_else(|error| panic!("{}\n{text}", error.to_text(Style::PLAIN)));
     report.findings().cloned().collect()
 }

@@ -406,7 +406,7 @@ This page is written by a test, which reads each of them in a module and looks a
 * *unsupported*: an error with its line, for whoever comes to it; never left out.
 
 Forms of an instruction may differ: of integers computed, of floating-point numbers unknown. What stands here is about the form that is shown.
-Of `ldmatrix` and `stmatrix` the accesses are checked all the same.
+Of `ldmatrix`, `stmatrix` and `wgmma.mma_async` the accesses are checked all the same.
 
 "
     .to_owned();

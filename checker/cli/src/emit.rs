@@ -118,7 +118,7 @@ fn graphs(options: &EmitOptions, program: &Program, model: &MemoryModel) -> Resu
                 allowance: allowance.clone(),
                 // Whether somebody waits for ever is a goal like others.
                 hangs: options.goal,
-                ..UnrollOptions::default()
+                ..UnrollOptions::of_model(model)
             };
             let stopped = |limit| Failure::Stopped(kernel.name.clone(), limit);
             let graph = unroll(program, kernel, launch, &unrolling).map_err(|error| match error {

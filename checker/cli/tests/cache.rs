@@ -7,8 +7,8 @@ mod support;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use support::{Folder, code};
+use std::process::Command;
+use support::{Folder, code, run};
 
 const RACE: &str = "kernel race {
     launch { ctas: 2 }
@@ -16,15 +16,6 @@ const RACE: &str = "kernel race {
     st.weak [x], ctaid;
 }
 ";
-
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the command runs")
-}
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder.join("kept")).expect("the folder was made");

@@ -1,6 +1,7 @@
 //! Certificates and other solvers on the command line: exit codes, disks that cannot be written, commands that misbehave.
 
 #[path = "cli/support.rs"]
+#[expect(dead_code, reason = "other suites use the rest")]
 mod support;
 
 use std::fs;

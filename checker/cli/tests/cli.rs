@@ -1,6 +1,7 @@
 //! The command as a process: exit codes, bad input, limits, determinism.
 
 #[path = "cli/support.rs"]
+#[expect(dead_code, reason = "other suites use the rest")]
 mod support;
 
 use std::path::Path;

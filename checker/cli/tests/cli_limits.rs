@@ -2,6 +2,7 @@
 //! lost.
 
 #[path = "cli/support.rs"]
+#[expect(dead_code, reason = "other suites use the rest")]
 mod support;
 
 use std::path::Path;

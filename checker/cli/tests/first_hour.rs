@@ -1,24 +1,15 @@
 //! What somebody meets first: `fencepost` alone, the kernels that `fencepost new` writes, completions and manual pages.
 
 #[path = "cli/support.rs"]
+#[expect(dead_code, reason = "other suites use the rest")]
 mod support;
 
 use std::path::Path;
-use std::process::{Command, Output};
-use support::{Folder, all_text, check, code};
-
-fn fencepost(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the command starts")
-}
+use support::{Folder, all_text, check, code, run};
 
 /// The names that `fencepost new --list` shows.
 fn templates(folder: &Folder) -> Vec<String> {
-    let output = fencepost(&folder.0, &["new", "--list"]);
+    let output = run(&folder.0, &["new", "--list"]);
     assert_eq!(code(&output), 0);
     let text = all_text(&output);
     let names = text.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
@@ -51,7 +42,7 @@ fn every_template_is_proved_and_every_edit_that_it_names_is_found() {
     assert!(names.len() >= 7, "{names:?}");
     for name in &names {
         let own = format!("my-{name}");
-        let output = fencepost(&folder.0, &["new", &own, "--template", name]);
+        let output = run(&folder.0, &["new", &own, "--template", name]);
         assert_eq!(code(&output), 0, "{}", all_text(&output));
         let path = folder.0.join(format!("{own}.fence"));
         // Where it says to go on is where it goes on.
@@ -64,7 +55,7 @@ fn every_template_is_proved_and_every_edit_that_it_names_is_found() {
         let output = check(&path, &["--format", "brief"]);
         assert_eq!(code(&output), 0, "{name}: {}", all_text(&output));
         assert!(all_text(&output).contains(&own.replace('-', "_")), "{name}: {}", all_text(&output));
-        let layout = fencepost(&folder.0, &["fmt", "--check", &format!("{own}.fence")]);
+        let layout = run(&folder.0, &["fmt", "--check", &format!("{own}.fence")]);
         assert_eq!(code(&layout), 0, "{name} is not in the canonical layout");
 
         let text = std::fs::read_to_string(&path).expect("it was written");
@@ -100,7 +91,7 @@ fn new_never_overwrites_and_says_what_is_wrong_with_a_name() {
         (&[], "the following required arguments were not provided"),
     ];
     for (arguments, expected) in cases {
-        let output = fencepost(&folder.0, &[&["new"], *arguments].concat());
+        let output = run(&folder.0, &[&["new"], *arguments].concat());
         let text = all_text(&output).replace('\\', "/");
         assert_eq!(code(&output), 2, "{arguments:?}: {text}");
         assert!(text.contains(expected), "{arguments:?}: {text}");
@@ -110,7 +101,7 @@ fn new_never_overwrites_and_says_what_is_wrong_with_a_name() {
     assert_eq!(std::fs::read_dir(&folder.0).map(Iterator::count).ok(), Some(1), "nothing else was written");
 
     std::fs::create_dir(folder.0.join("deep")).expect("a new folder");
-    assert_eq!(code(&fencepost(&folder.0, &["new", "deep/er.fence", "--template", "lock"])), 0);
+    assert_eq!(code(&run(&folder.0, &["new", "deep/er.fence", "--template", "lock"])), 0);
     let text = std::fs::read_to_string(folder.0.join("deep/er.fence")).unwrap_or_default();
     assert!(text.contains("\nkernel er {\n"), "{text}");
 }
@@ -118,7 +109,7 @@ fn new_never_overwrites_and_says_what_is_wrong_with_a_name() {
 #[test]
 fn the_command_alone_says_what_to_do_first() {
     let folder = Folder::new("alone");
-    let output = fencepost(&folder.0, &[]);
+    let output = run(&folder.0, &[]);
     assert_eq!(code(&output), 2);
     assert!(output.stdout.is_empty());
     let text = all_text(&output);
@@ -128,7 +119,7 @@ fn the_command_alone_says_what_to_do_first() {
     for line in shown {
         let (words, _) = line.split_once("  ").expect("what it does stands behind it");
         let words: Vec<&str> = words.split(' ').collect();
-        let output = fencepost(&folder.0, &words);
+        let output = run(&folder.0, &words);
         assert_eq!(code(&output), 0, "{words:?}: {}", all_text(&output));
     }
 }
@@ -137,13 +128,13 @@ fn the_command_alone_says_what_to_do_first() {
 fn a_file_in_place_of_a_command_is_told_which_command() {
     let folder = Folder::new("no-command");
     folder.write("mine.fence", "kernel mine { launch { warps: 2 } }\n");
-    let output = fencepost(&folder.0, &["mine.fence"]);
+    let output = run(&folder.0, &["mine.fence"]);
     assert_eq!(code(&output), 2);
     assert!(all_text(&output).contains("`fencepost check mine.fence`"), "{}", all_text(&output));
     // What is none gets what it got.
-    let output = fencepost(&folder.0, &["chek", "mine.fence"]);
+    let output = run(&folder.0, &["chek", "mine.fence"]);
     assert!(all_text(&output).contains("'check'"), "{}", all_text(&output));
-    let output = fencepost(&folder.0, &["check", "mine.fence", "--launch", "big"]);
+    let output = run(&folder.0, &["check", "mine.fence", "--launch", "big"]);
     assert!(all_text(&output).contains("no kernel has a launch `big`; there are `"), "{}", all_text(&output));
 }
 
@@ -156,14 +147,14 @@ fn explain_says_what_a_name_of_cuda_is_here() {
         ("cutlass::arch::fence_barrier_init", "write `fence.mbarrier_init.release.cluster;`\n"),
     ];
     for (name, wanted) in cases {
-        let output = fencepost(&folder.0, &["explain", name]);
+        let output = run(&folder.0, &["explain", name]);
         assert_eq!(code(&output), 0, "{name}");
         assert!(all_text(&output).contains(wanted), "{name}: {}", all_text(&output));
     }
     for (name, wanted) in
         [("MM36", "did you mean `MM-36`?"), ("x }", "there is no code"), ("nothing", "there is no code")]
     {
-        let output = fencepost(&folder.0, &["explain", name]);
+        let output = run(&folder.0, &["explain", name]);
         assert_eq!(code(&output), 2, "{name}");
         assert!(all_text(&output).contains(wanted), "{name}: {}", all_text(&output));
     }
@@ -172,7 +163,7 @@ fn explain_says_what_a_name_of_cuda_is_here() {
 #[test]
 fn shells_and_man_know_every_command() {
     let folder = Folder::new("shells");
-    let help = all_text(&fencepost(&folder.0, &["--help"]));
+    let help = all_text(&run(&folder.0, &["--help"]));
     let (_, rest) = help.split_once("Commands:\n").expect("the help lists the commands");
     let commands: Vec<&str> = rest
         .lines()
@@ -182,7 +173,7 @@ fn shells_and_man_know_every_command() {
         .collect();
     assert!(commands.len() >= 9, "{commands:?}");
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let output = fencepost(&folder.0, &["completions", shell]);
+        let output = run(&folder.0, &["completions", shell]);
         assert_eq!(code(&output), 0);
         let text = all_text(&output);
         assert!(commands.iter().all(|command| text.contains(command)), "{shell}");
@@ -191,15 +182,15 @@ fn shells_and_man_know_every_command() {
             "{shell}: values are completed"
         );
     }
-    let whole = all_text(&fencepost(&folder.0, &["man"]));
+    let whole = all_text(&run(&folder.0, &["man"]));
     assert!(whole.contains(".TH fencepost 1") && whole.contains("Exit codes: 0 proved"), "{whole}");
     for command in commands {
         assert!(whole.contains(&format!("fencepost\\-{command}(1)")), "{command}: {whole}");
-        let page = all_text(&fencepost(&folder.0, &["man", command]));
+        let page = all_text(&run(&folder.0, &["man", command]));
         assert!(page.contains(&format!(".TH fencepost-{command} 1")), "{page}");
     }
-    assert_eq!(code(&fencepost(&folder.0, &["man", "absent"])), 2);
-    assert_eq!(code(&fencepost(&folder.0, &["completions", "absent"])), 2);
+    assert_eq!(code(&run(&folder.0, &["man", "absent"])), 2);
+    assert_eq!(code(&run(&folder.0, &["completions", "absent"])), 2);
 }
 
 /// `new --from`: a compiled kernel is checked at once where nothing is missing, and comments say what is.
@@ -211,21 +202,21 @@ fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
         let module = format!("{name}.ptx");
         std::fs::copy(examples.join(&module), folder.0.join(&module)).expect("it is there");
     }
-    assert_eq!(code(&fencepost(&folder.0, &["new", "lock", "--from", "spin_lock.ptx"])), 0);
+    assert_eq!(code(&run(&folder.0, &["new", "lock", "--from", "spin_lock.ptx"])), 0);
     let text = std::fs::read_to_string(folder.0.join("lock.fence")).expect("it was written");
     for part in ["global p0[1]: u32 = 0;", "ctas: 2, block: 64, cooperative: true", "param 1 = &p1;"] {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
-    let checked = fencepost(&folder.0, &["check", "lock.fence"]);
+    let checked = run(&folder.0, &["check", "lock.fence"]);
     assert_eq!(code(&checked), 0, "{}", String::from_utf8_lossy(&checked.stdout));
     // One of several kernels, with dimensions and numbers that have to be chosen.
     let arguments = ["new", "sum", "--from", "reduce.ptx", "--entry", "block_sum"];
-    assert_eq!(code(&fencepost(&folder.0, &arguments)), 0);
+    assert_eq!(code(&run(&folder.0, &arguments)), 0);
     let text = std::fs::read_to_string(folder.0.join("sum.fence")).expect("it was written");
     assert!(text.contains("param 2 = 2;    // a number: choose") && !text.contains("transpose"), "{text}");
     // A cluster that the kernel asks for.
-    assert_eq!(code(&fencepost(&folder.0, &["new", "c", "--from", "cluster.ptx", "--entry", "dsmem"])), 0);
-    assert_eq!(code(&fencepost(&folder.0, &["check", "c.fence"])), 0);
+    assert_eq!(code(&run(&folder.0, &["new", "c", "--from", "cluster.ptx", "--entry", "dsmem"])), 0);
+    assert_eq!(code(&run(&folder.0, &["check", "c.fence"])), 0);
     for (arguments, expected) in [
         (
             &["new", "x", "--from", "reduce.ptx", "--entry", "other"][..],
@@ -234,7 +225,7 @@ fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
         (&["new", "lock", "--from", "spin_lock.ptx"], "is there already"),
         (&["new", "y", "--from", "no.ptx"], "no.ptx: "),
     ] {
-        let output = fencepost(&folder.0, arguments);
+        let output = run(&folder.0, arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(code(&output) != 0 && said.contains(expected), "{arguments:?}: {said}");
     }
@@ -255,7 +246,7 @@ fn hooks_pass_and_fail() {
     let [check, format] = entries.as_slice() else { panic!("{entries:?}") };
     let run = |entry: &str, file: &str| {
         let arguments: Vec<&str> = entry.split(' ').chain([file]).collect();
-        code(&fencepost(&folder.0, &arguments))
+        code(&run(&folder.0, &arguments))
     };
     assert_eq!([run(check, "right.fence"), run(check, "wrong.fence")], [0, 1]);
     assert_eq!(run(format, "loose.fence"), 0);

@@ -7,10 +7,9 @@ mod support;
 mod validator;
 
 use serde_json::Value;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use support::{Folder, code};
+use std::process::Output;
+use support::{Folder, code, run_with};
 use validator::Schema;
 
 const OWN: &str = include_str!("../../schema/fencepost.schema.json");
@@ -34,21 +33,6 @@ const FILE: &str = "kernel mp(N in 1..=2) {
 kernel fine { launch a { ctas: 1 } launch b { warps: 2 } global x: u32 = 0; st.relaxed.cta [x], 1; }
 kernel endless(N in 0..=1000) { global x: u32 = 0; for i in 0..N { st [x], i; } }
 ";
-
-fn fencepost(folder: &Path, arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    // A command that reads nothing may be gone already.
-    drop(child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes())));
-    child.wait_with_output().expect("the command ends")
-}
 
 fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("it is UTF-8")
@@ -107,7 +91,7 @@ fn places_in_compiled_code_have_the_line_of_the_source() {
     let read = |name: &str| std::fs::read_to_string(examples.join(name)).expect("it is there");
     folder.write("spin_lock.ptx", read("spin_lock.ptx").replace("st.release.gpu", "st.relaxed.gpu"));
     folder.write("spin_lock.fence", read("spin_lock.fence"));
-    let output = fencepost(&folder.0, &["check", "--format", "json", "spin_lock.fence"], "");
+    let output = run_with(&folder.0, &["check", "--format", "json", "spin_lock.fence"], "");
     let lines = lines(&output);
     let schema = Schema::new(OWN, true);
     for line in &lines {
@@ -128,7 +112,7 @@ fn places_in_compiled_code_have_the_line_of_the_source() {
 fn json_of_examples_is_described_by_the_schema() {
     let mut n = 0;
     for story in STORIES {
-        n += is_described(story, &fencepost(&root(), &["check", story, "--format", "json"], ""));
+        n += is_described(story, &run_with(&root(), &["check", story, "--format", "json"], ""));
     }
     assert!(n > 40, "{n} lines");
 }
@@ -151,14 +135,14 @@ kernel fine {
 }
 ";
     folder.write("k.fence", text);
-    let checked = fencepost(&folder.0, &["check", "k.fence", "--format", "json", "--no-warnings"], "");
+    let checked = run_with(&folder.0, &["check", "k.fence", "--format", "json", "--no-warnings"], "");
     assert_eq!(is_described("check", &checked), 2);
     let finding = &lines(&checked)[0]["findings"][0];
     for place in [&finding["primary"], &finding["secondary"][0], &finding["witness"][0]] {
         assert_eq!(place["calls"][0]["line"], 5, "{finding:#}");
     }
     folder.write("fine.fence", &text[text.find("fn give").expect("it is there")..]);
-    let relaxed = fencepost(&folder.0, &["relax", "fine.fence", "--format", "json"], "");
+    let relaxed = run_with(&folder.0, &["relax", "fine.fence", "--format", "json"], "");
     assert_eq!(is_described("relax", &relaxed), 1);
     assert_eq!(lines(&relaxed)[0]["places"][0]["calls"][0][0]["line"], 5, "{}", text);
 }
@@ -168,7 +152,7 @@ fn json_of_everything_else_is_described_too() {
     let folder = Folder::new("formats-schema");
     folder.write("k.fence", FILE);
     folder.write("bad.fence", "kernel {");
-    let check = |arguments: &[&str]| is_described(&arguments.join(" "), &fencepost(&folder.0, arguments, ""));
+    let check = |arguments: &[&str]| is_described(&arguments.join(" "), &run_with(&folder.0, arguments, ""));
     assert_eq!(check(&["check", "k.fence", "--format", "json", "--no-warnings"]), 4);
     assert!(check(&["check", "k.fence", "--format", "json"]) > 4);
     assert_eq!(check(&["check", "bad.fence", "absent.fence", "--format", "json"]), 2);
@@ -178,7 +162,7 @@ fn json_of_everything_else_is_described_too() {
         assert_eq!(check(&[command, "k.fence", "--format", "json"]), 1);
         assert_eq!(check(&[command, "bad.fence", "--format", "json"]), 1);
         let story = [command, "examples/message-passing", "--format", "json"];
-        assert_eq!(is_described(command, &fencepost(&root(), &story, "")), 9);
+        assert_eq!(is_described(command, &run_with(&root(), &story, "")), 9);
     }
 }
 
@@ -187,7 +171,7 @@ fn the_schema_refuses_what_is_not_there() {
     let schema = Schema::new(OWN, true);
     let folder = Folder::new("formats-refused");
     folder.write("k.fence", FILE);
-    let output = fencepost(&folder.0, &["check", "k.fence", "--format", "json"], "");
+    let output = run_with(&folder.0, &["check", "k.fence", "--format", "json"], "");
     let mut line = lines(&output).remove(0);
     assert_eq!(schema.errors(&line), Vec::<String>::new());
     line["verdict"] = Value::from("maybe");
@@ -201,7 +185,7 @@ fn the_schema_refuses_what_is_not_there() {
 fn json_has_the_execution_with_its_places() {
     let folder = Folder::new("formats-witness");
     folder.write("k.fence", FILE);
-    let output = fencepost(&folder.0, &["check", "k.fence", "--format", "json"], "");
+    let output = run_with(&folder.0, &["check", "k.fence", "--format", "json"], "");
     let finding = &lines(&output)[0]["findings"][0];
     let place = |value: &Value| {
         ["line", "column", "end_line", "end_column"].map(|key| value[key].as_u64().expect("a number"))
@@ -228,14 +212,14 @@ fn a_sarif_log_is_valid_and_tells_the_execution() {
         // Nothing is found, not even where threads run in turns.
         (&["check", "k.fence", "--format", "sarif", "--max-events", "1", "--without", "completing"], 3),
     ] {
-        let output = fencepost(&folder.0, arguments, "");
+        let output = run_with(&folder.0, arguments, "");
         assert_eq!(code(&output), wanted);
         let log: Value = serde_json::from_str(&text(&output)).expect("it is JSON");
         assert_eq!(schema.errors(&log), Vec::<String>::new(), "{arguments:?}");
         let successful = &log["runs"][0]["invocations"][0]["executionSuccessful"];
         assert_eq!(successful, &Value::Bool(wanted != 2));
     }
-    let output = fencepost(&folder.0, &["check", "k.fence", "--format", "sarif"], "");
+    let output = run_with(&folder.0, &["check", "k.fence", "--format", "sarif"], "");
     let log: Value = serde_json::from_str(&text(&output)).expect("it is JSON");
     let results = log["runs"][0]["results"].as_array().expect("a list");
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().expect("a list");
@@ -260,7 +244,7 @@ fn a_junit_document_counts_what_the_exit_code_says() {
     let folder = Folder::new("formats-junit");
     folder.write("k.fence", FILE);
     folder.write("bad.fence", "kernel {");
-    let output = fencepost(&folder.0, &["check", ".", "--format", "junit"], "");
+    let output = run_with(&folder.0, &["check", ".", "--format", "junit"], "");
     let document = text(&output);
     for part in [
         "<testsuites name=\"fencepost\" tests=\"5\" failures=\"1\" errors=\"2\" time=\"",
@@ -275,7 +259,7 @@ fn a_junit_document_counts_what_the_exit_code_says() {
     }
     let opened = document.matches("<testcase").count();
     assert_eq!(opened, document.matches("</testcase>").count() + document.matches("\"/>").count());
-    let allowed = fencepost(&folder.0, &["check", "k.fence", "--format", "junit", "--allow-bounded"], "");
+    let allowed = run_with(&folder.0, &["check", "k.fence", "--format", "junit", "--allow-bounded"], "");
     assert!(text(&allowed).contains("tests=\"4\" failures=\"1\" errors=\"0\""), "{}", text(&allowed));
 }
 
@@ -284,7 +268,7 @@ fn annotations_name_lines_and_codes() {
     let folder = Folder::new("formats-github");
     folder.write("k.fence", FILE);
     folder.write("bad.fence", "kernel {");
-    let output = fencepost(&folder.0, &["check", ".", "--format", "github"], "");
+    let output = run_with(&folder.0, &["check", ".", "--format", "github"], "");
     let all = text(&output);
     for part in [
         "::error file=k.fence,line=11,endLine=11,col=21,endColumn=30,title=race%3A%3Auniform::data race on `data`",
@@ -303,18 +287,18 @@ fn a_dash_is_standard_input() {
     folder.write("lib.fence", "fn one() -> u32 { return 1; }");
     let kernel =
         "use \"lib.fence\"; kernel k { global x: u32 = 0; st [x], one(); final { assert [x] == 1; } }";
-    let output = fencepost(&folder.0, &["check", "-", "--format", "json"], kernel);
+    let output = run_with(&folder.0, &["check", "-", "--format", "json"], kernel);
     assert_eq!(code(&output), 0, "{}", text(&output));
     assert_eq!(lines(&output)[0]["file"], "<stdin>");
-    let output = fencepost(&folder.0, &["check", "-"], "kernel {");
+    let output = run_with(&folder.0, &["check", "-"], "kernel {");
     assert_eq!(code(&output), 2);
-    let output = fencepost(&folder.0, &["fmt", "-"], "kernel k { global x: u32 = 0; st [x], 1; }");
+    let output = run_with(&folder.0, &["fmt", "-"], "kernel k { global x: u32 = 0; st [x], 1; }");
     assert_eq!(text(&output), "kernel k {\n    global x: u32 = 0;\n    st [x], 1;\n}\n");
-    let output = fencepost(&folder.0, &["emit", "program", "-"], kernel);
+    let output = run_with(&folder.0, &["emit", "program", "-"], kernel);
     assert!(text(&output).contains("\nkernel k\n"), "{}", text(&output));
     let racy =
         "kernel k { launch { warps: 2 } shared x: u32 = 0; if tid == 0 { st [x], 1; } let v = ld [x]; }";
-    let output = fencepost(&folder.0, &["fix", "-"], racy);
+    let output = run_with(&folder.0, &["fix", "-"], racy);
     assert!(code(&output) == 0 && text(&output).contains("+++ b/<stdin>"), "{}", text(&output));
-    assert_eq!(code(&fencepost(&folder.0, &["fix", "-", "--write"], racy)), 2, "there is no file to write");
+    assert_eq!(code(&run_with(&folder.0, &["fix", "-", "--write"], racy)), 2, "there is no file to write");
 }

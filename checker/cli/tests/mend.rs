@@ -1,6 +1,7 @@
 //! `fix` and `relax`: what they find, that it is proved, what they never touch, and their limits.
 
 #[path = "cli/support.rs"]
+#[expect(dead_code, reason = "other suites use the rest")]
 mod support;
 
 use fencepost::check::Config;

@@ -1,6 +1,7 @@
 //! What a run says where an optimisation was off for something that it needs.
 
 #[path = "cli/support.rs"]
+#[expect(dead_code, reason = "other suites use the rest")]
 mod support;
 
 use std::path::{Path, PathBuf};

@@ -8,11 +8,11 @@ use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{Folder, all_text, code};
+use support::{Folder, all_text, code, run};
 
 const RACE: &str = "kernel race {
     launch { ctas: 2 }
@@ -36,15 +36,6 @@ const TWO: &str = "kernel two {
     st.weak [x], 7;
 }
 ";
-
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the command runs")
-}
 
 fn project(test: &str, files: &[(&str, &str)]) -> Folder {
     let folder = Folder::new(test);

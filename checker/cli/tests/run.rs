@@ -8,10 +8,9 @@ mod support;
 
 use schema::Schema;
 use serde_json::Value;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use support::{Folder, all_text, code};
+use std::process::Output;
+use support::{Folder, all_text, code, run_with};
 
 const SCHEMA: &str = include_str!("../../schema/run.schema.json");
 
@@ -31,18 +30,7 @@ const MESSAGE: &str = "kernel message {
 ";
 
 fn run(folder: &Path, arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fencepost"))
-        .arg("run")
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    drop(child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes())));
-    child.wait_with_output().expect("the command ends")
+    run_with(folder, &[&["run"], arguments].concat(), input)
 }
 
 fn stdout(output: &Output) -> String {

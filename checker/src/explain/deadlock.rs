@@ -51,8 +51,8 @@ pub enum WaitFact {
         bytes: i64,
         /// Threads that arrive at the object somewhere.
         contributors: Vec<Contributor>,
-        /// The phase that a wait by parity waits for, if that one and the next are over.
-        overtaken: Option<u32>,
+        /// Of a wait by parity that came too late, what it came too late for.
+        overtaken: Option<Overtaken>,
     },
     /// For grids to end.
     Grids {
@@ -85,6 +85,15 @@ pub enum WaitFact {
         /// A thread of each warp of the CTA, the registers that the warp holds, and where it is.
         held: Vec<(AgentId, u128, Standing)>,
     },
+}
+
+/// A phase that a wait by parity would have passed behind, had the next one not been completed before it looked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Overtaken {
+    /// That phase; `None` for the one before the first (MB-8).
+    pub meant: Option<u32>,
+    /// The arrivals of the phase behind it.
+    pub by: Vec<EventId>,
 }
 
 /// A thread that arrives at an mbarrier somewhere.
@@ -288,9 +297,19 @@ fn wait_fact(graph: &EventGraph, witness: &Witness, standing: &[&Blocked], block
             }
             WaitFact::Memory(facts, missing_writes(graph, witness, standing, looks))
         }
-        Wait::Phase { site, object, completed, meant, .. } => {
+        Wait::Phase { site, object, completed, passes, .. } => {
             let completed = witness.values[*completed];
-            let overtaken = meant.filter(|&meant| completed > u128::from(meant) + 1);
+            let passes = passes.filter(|&passes| completed > u128::from(passes));
+            let overtaken = passes.map(|passes| {
+                let operations = graph.mbarriers[*object].operations.iter();
+                let of_next = |operation: &&PhasedOperation| {
+                    witness.execution.executed.contains(operation.event)
+                        && witness.values[operation.phase] == u128::from(passes)
+                        && operation.arrivals > 0
+                };
+                let by = operations.filter(of_next).map(|operation| operation.event).collect();
+                Overtaken { meant: passes.checked_sub(1), by }
+            });
             phase_fact(graph, witness, standing, (*site, *object, completed), overtaken)
         }
         Wait::Grids { names, awaited, is_start } => WaitFact::Grids {
@@ -336,7 +355,7 @@ fn phase_fact(
     witness: &Witness,
     standing: &[&Blocked],
     (site, object, completed): (SiteId, MbarrierId, u128),
-    overtaken: Option<u32>,
+    overtaken: Option<Overtaken>,
 ) -> WaitFact {
     let mbarrier = &graph.mbarriers[object];
     let site = &graph.sites[site];

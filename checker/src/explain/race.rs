@@ -17,7 +17,10 @@ pub fn explain(search: &mut Search<'_>, pair: (EventId, EventId)) -> Explanation
     let search = &*search;
     let is_so = |flag: &FlagKind| search.witness.refinements.contains(&flag);
     let is_mixed_size = is_so(&kinds::OF_MIXED_SIZE);
-    let names = |flag: &FlagKind| is_so(flag) && !(flag.story == Story::Grids && is_mixed_size);
+    // Where a trigger hands over what a copy reads, the copy lacks a fence, and no wait for the grid.
+    let is_handed_over = is_so(&kinds::OF_TWO_PROXIES) && !is_so(&kinds::OF_NON_COHERENT);
+    let is_of_grids = |flag: &FlagKind| flag.story == Story::Grids;
+    let names = |flag: &FlagKind| is_so(flag) && !(is_of_grids(flag) && (is_mixed_size || is_handed_over));
     let flag = kinds::REFINEMENTS.iter().copied().find(|flag| names(flag)).unwrap_or(&kinds::RACE);
     let told = |kinds: &[Kind], kind| of_one_kind(search, pair, kinds, kind);
     let found = match flag.story {

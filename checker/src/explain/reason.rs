@@ -25,6 +25,21 @@ impl Nearby {
     }
 }
 
+/// What the thread that lets a grid start releases to it before (MM-39).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Released {
+    /// Nothing: there is no release fence.
+    Nothing,
+    /// Nothing: the instruction comes before the access.
+    Early,
+    /// What this fence releases, which is executed before its thread knows of the access.
+    Before(EventId),
+    /// Too narrow a fence.
+    Narrow(EventId),
+    /// The access, by this fence.
+    Access(EventId),
+}
+
 /// What is missing between two operations on tensor memory; later ones are nearer to an order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TensorLink {
@@ -267,6 +282,8 @@ pub enum Reason {
         signal: EventId,
         /// Where the other thread sees it.
         look: EventId,
+        /// Where it had seen it before that.
+        before: Option<EventId>,
     },
     /// Two threads each store and then look at what the other stores, and neither sees the other.
     NeitherSees {
@@ -391,10 +408,10 @@ pub enum Reason {
         second: EventId,
         /// A `griddepcontrol.wait` of the grid of the second that does not help.
         wait: Option<EventId>,
-        /// A `griddepcontrol.launch_dependents` after (1) in its thread.
-        trigger: Option<EventId>,
-        /// A grid in between that overlaps with that of the first and does not wait for it.
-        through: Option<GridId>,
+        /// The `griddepcontrol.launch_dependents` by which the CTA of the first lets it start.
+        trigger: Option<(EventId, Released)>,
+        /// A grid in between that was launched to overlap with the one before it, and does not wait for that one.
+        through: Option<(GridId, GridId)>,
     },
     /// `ld.global.nc`, and somebody writes what it reads.
     NonCoherent {
@@ -480,7 +497,9 @@ impl Reason {
             Self::SamePhaseAgain { wait, before, .. } => vec![wait, before],
             Self::LostUpdate { write, read, lost, .. } => vec![write, read, lost],
             Self::BothTook { loads, stores } => loads.into_iter().chain(stores).collect(),
-            Self::TooSoon { access, other, signal, look } => vec![access, other, signal, look],
+            Self::TooSoon { access, other, signal, look, before } => {
+                [access, other, signal, look].into_iter().chain(before).collect()
+            }
             Self::NeitherSees { sides } => {
                 let of = |side: &Side| [Some(side.store), side.fence, Some(side.load)];
                 sides.iter().flat_map(of).flatten().collect()
@@ -497,7 +516,7 @@ impl Reason {
             }
             Self::NotCarried { operation, access } => vec![operation, access],
             Self::Overlapping { first, second, wait, trigger, .. } => {
-                [first, second].into_iter().chain(wait).chain(trigger).collect()
+                [first, second].into_iter().chain(wait).chain(trigger.map(|(trigger, _)| trigger)).collect()
             }
             Self::MissingProxyFence { event, other, elsewhere, .. } => {
                 [event, other].into_iter().chain(elsewhere).collect()

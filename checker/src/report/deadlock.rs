@@ -162,13 +162,27 @@ impl Words<'_> {
                     self.missing_writes(writes)
                 )
             }
-            WaitFact::Phase { object, text, completed, overtaken: Some(meant), .. } => format!(
-                "`{text}` of {who} never returns true: {who} waits for phase {meant} of {object}, counted from 0, which \
-                 is complete, but so is phase {}; a wait by parity cannot tell it from one that is to come, {} phases \
-                 are complete in all",
-                meant + 1,
-                completed
-            ),
+            WaitFact::Phase { object, text, completed, contributors, overtaken: Some(late), .. } => {
+                let by = if late.by.is_empty() {
+                    String::new()
+                } else {
+                    format!(", completed by {}", self.list_of(&late.by))
+                };
+                let Some(meant) = late.meant else {
+                    return format!(
+                        "`{text}` of {who} never returns true: it is let through until phase 0 of {object} is complete, \
+                         and that is over before it looks{by}; from then on its parity is that of phase {completed}, and \
+                         {}",
+                        self.contributors(contributors)
+                    );
+                };
+                format!(
+                    "`{text}` of {who} never returns true: {who} waits for phase {meant} of {object}, counted from 0, \
+                     which is complete, but so is phase {}{by}; a wait by parity cannot tell it from one that is to come, \
+                     {completed} phases are complete in all",
+                    meant + 1,
+                )
+            }
             WaitFact::Phase { object, text, parity, completed, arrivals, bytes, contributors, .. } => {
                 let asks = match parity {
                     Some(parity) => format!("it asks for parity {parity}, and "),

@@ -30,20 +30,36 @@ impl Words<'_> {
                 )
             }
             Reason::NotSeen { access, other, signal, look, is_there } => {
-                let (from, to) = (self.thread(*access), self.thread(*other));
-                let looks = if *is_there {
-                    format!("last looks there before that, at {}", self.numbered(*look))
-                } else {
-                    format!("looks at another element only, at {}", self.numbered(*look))
+                let (from, to, by) = (self.thread(*access), self.thread(*other), self.thread(*look));
+                let looks = match *is_there {
+                    true if by == to => {
+                        format!("{to} last looks there before that, at {}", self.numbered(*look))
+                    }
+                    true => format!(
+                        "{by}, by whom {to} gets there, last looks before that, at {}",
+                        self.numbered(*look)
+                    ),
+                    false => format!("{to} looks at another element only, at {}", self.numbered(*look)),
                 };
                 format!(
-                    "nothing leads from one to the other: after {} {from} signals at {}, but before {} {to} {looks}",
+                    "nothing leads from one to the other: after {} {from} signals at {}, but before {} {looks}",
                     self.end(*access, explanation),
                     self.numbered(*signal),
                     self.end(*other, explanation),
                 )
             }
-            Reason::TooSoon { access, other, signal, look } => format!(
+            Reason::TooSoon { access, other, signal, look, before: Some(before) } => format!(
+                "{to} waits for a signal of {from} before {}, at {}, and is let through by one that {from} gave before {}, at \
+                 {}: {to} had seen that one already, at {}, and nothing tells the next one from it",
+                self.end(*other, explanation),
+                self.in_round(*look),
+                self.end(*access, explanation),
+                self.in_round(*signal),
+                self.in_round(*before),
+                from = self.thread(*access),
+                to = self.thread(*other),
+            ),
+            Reason::TooSoon { access, other, signal, look, before: None } => format!(
                 "{to} sees a signal of {from} before {}, at {}, but that was given before {}, at {}: a signal hands over what \
                  comes before it, and nothing that comes after it",
                 self.end(*other, explanation),

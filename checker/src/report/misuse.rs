@@ -117,7 +117,7 @@ impl Words<'_> {
     }
 
     /// `tid 0 and tid 1 (line 7) and tid 2 (line 9, iteration 1)`.
-    fn list_of(&self, events: &[EventId]) -> String {
+    pub(super) fn list_of(&self, events: &[EventId]) -> String {
         let mut groups: Vec<(Span, &[u32], Vec<AgentId>)> = Vec::new();
         for &event in events {
             let of = &self.graph().events[event];

@@ -4,7 +4,7 @@ use super::wording::{Words, number};
 use crate::event::{EventId, GridId, SiteId, UnknownKind};
 use crate::explain::deadlock::Role;
 use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
-use crate::explain::{Explanation, Nearby, ReadFact, Reason, Says, Subject};
+use crate::explain::{Explanation, Nearby, ReadFact, Reason, Released, Says, Subject};
 use fencepost_dsl::cat::memory_model::Variant;
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use indexmap::IndexSet;
@@ -379,21 +379,24 @@ impl Words<'_> {
             grid.and_then(|grid| self.graph().hierarchy.grids()[grid].name.clone()).unwrap_or_default()
         };
         let (before, after) = (name(self.grid(*first)), name(self.grid(*second)));
-        if let Some(through) = through {
-            let through = name(Some(*through));
+        if let &Some((through, last)) = through {
+            let (through, last) = (name(Some(through)), name(Some(last)));
+            let since = if last == before { String::new() } else { format!(", which waits for {before},") };
             return format!(
-                "{through} is launched with programmatic serialization after {before} and does not wait for it, so that \
-                 {through} has ended says nothing of {before}: {after}, which comes after {through}, may run beside \
+                "{through} is launched with programmatic serialization after {last}{since} and does not wait for it, so \
+                 that {through} has ended says nothing of {before}: {after}, which comes after {through}, may run beside \
                  {before}; let {through} execute `griddepcontrol.wait`"
             );
         }
-        let start = match trigger.and_then(|trigger| self.span(trigger)) {
-            Some(span) => format!(
-                "once every CTA of {before} has executed `griddepcontrol.launch_dependents` ({}), which releases nothing",
-                self.line(span)
-            ),
-            None => format!("before the memory operations of {before} are known to be done"),
-        };
+        let start =
+            match trigger.and_then(|(trigger, released)| Some((trigger, released, self.span(trigger)?))) {
+                Some((trigger, released, span)) => format!(
+                    "once every CTA of {before} has executed `griddepcontrol.launch_dependents` ({}){}",
+                    self.line(span),
+                    self.released_to_grid(trigger, released)
+                ),
+                None => format!("before the memory operations of {before} are known to be done"),
+            };
         let issuer = |event: EventId| {
             self.graph().events[event].agent.map(|agent| self.graph().hierarchy.issuer(agent))
         };
@@ -417,6 +420,27 @@ impl Words<'_> {
             "{after} is launched with programmatic serialization after {before}, so it may start {start}; only \
              `griddepcontrol.wait` waits for the end of {before}, and {missing}"
         )
+    }
+
+    /// What the thread that lets a grid start has released to it.
+    fn released_to_grid(&self, trigger: EventId, released: Released) -> String {
+        let at = |fence: EventId| self.quoted(fence);
+        let by = self.thread(trigger);
+        match released {
+            Released::Nothing => ", which releases nothing without a release fence before it".to_owned(),
+            Released::Early => format!(", which {by} does before (1)"),
+            Released::Narrow(fence) => {
+                format!(
+                    ", and the fence of {by} before it, {}, does not reach another grid: that takes `.gpu`",
+                    at(fence)
+                )
+            }
+            Released::Before(fence) => format!(
+                "; {by} does so first in its CTA, and its fence, {}, comes before anything that tells it of (1)",
+                at(fence)
+            ),
+            Released::Access(fence) => format!(", which {} of {by} before it makes a release", at(fence)),
+        }
     }
 
     pub(super) fn grid(&self, event: EventId) -> Option<GridId> {

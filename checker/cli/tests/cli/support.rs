@@ -1,7 +1,8 @@
 //! A folder with files, and the command on them.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A folder of its own for one test, removed at the end.
 pub struct Folder(pub PathBuf);
@@ -24,6 +25,32 @@ impl Drop for Folder {
         // Left-overs in the temporary folder are not worth failing for.
         drop(std::fs::remove_dir_all(&self.0));
     }
+}
+
+/// The command with these arguments, in a folder.
+pub fn run(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fencepost"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the command runs")
+}
+
+/// The same, with something on standard input.
+pub fn run_with(folder: &Path, arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fencepost"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // A command that reads nothing may be gone already.
+    drop(child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes())));
+    child.wait_with_output().expect("the command ends")
 }
 
 pub fn check(path: &Path, arguments: &[&str]) -> Output {

@@ -44,7 +44,6 @@ pub(super) fn unrolled(
     loop {
         // What is off since something that it needs was seen not to hold; then it is unrolled again.
         let config = &facts.allowed(config);
-        let has = |name: &str| model.variants.iter().any(|variant| variant == name);
         // After unrolling: no loops, no control flow, only guards.
         let options = UnrollOptions {
             bound,
@@ -57,9 +56,7 @@ pub(super) fn unrolled(
             hangs_in_loops: facts.is_monotone(),
             unpromised: facts.unpromised().clone(),
             paths: config.treatment.paths,
-            elects_first: has("elects-first"),
-            failed_cas_writes: has("failed-cas-writes"),
-            ..UnrollOptions::default()
+            ..UnrollOptions::of_model(model)
         };
         config.listener.begins("unroll");
         let unrolled = unroll(program, kernel, launch, &options).and_then(|graph| {

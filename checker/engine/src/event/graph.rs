@@ -518,8 +518,9 @@ pub enum Wait {
         completed: TermRef,
         /// When the try gets there.
         guard: TermRef,
-        /// By parity: the phase that is waited for, the earliest of that parity that the thread cannot know of.
-        meant: Option<u32>,
+        /// By parity: how many phases are complete where the wait passes for the earliest one of that parity that the thread
+        /// cannot know of. None, where that is the one before the first.
+        passes: Option<u32>,
     },
     /// For grids to end: before a grid starts, or by the host or `griddepcontrol.wait`.
     Grids {

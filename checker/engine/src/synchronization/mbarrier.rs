@@ -62,7 +62,7 @@ pub fn finish(
     let mut expected = expected_counts(graph.mbarriers.len(), &log.operations);
     note_publishing(graph, &log.operations, &mut expected);
     let narrowed = narrow(&graph.terms, log, passed, &expected);
-    rules::note_meant(graph, &log.final_phases, &narrowed.meant);
+    rules::note_passes(graph, &log.final_phases, &narrowed.passes);
     let mut objects: IndexVec<MbarrierId, Object> = IndexVec::new();
     for (id, &expected) in expected.iter_enumerated() {
         objects.push(Object { id, operations: Vec::new(), seen: Vec::new(), expected });

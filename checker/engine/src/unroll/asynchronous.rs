@@ -71,8 +71,8 @@ struct Started {
     n_commits: usize,
     /// What it does; whether each is a read.
     events: Vec<(EventId, bool)>,
-    /// Where a wait of the thread has certainly seen it done: what a later wait knows it knows from that one.
-    seen: TermRef,
+    /// Whether a wait of the thread has seen all of it done: what a later wait knows it knows from that one.
+    is_done: TermRef,
 }
 
 struct Commit {
@@ -89,6 +89,18 @@ impl AsyncLog {
         self.matrices.clear();
         self.products.start_thread();
         self.tensor.start_thread();
+    }
+
+    /// Fences that what the thread starts if `guard` comes after: the last that is certain to be there, and those behind it.
+    fn last_fences(&self, terms: &TermPool, guard: TermRef) -> Vec<EventId> {
+        let mut fences = Vec::new();
+        for &(fence, reached) in self.fences.iter().rev() {
+            fences.push(fence);
+            if terms.implies_syntactically(guard, reached) {
+                break;
+            }
+        }
+        fences
     }
 
     /// Columns of tensor memory that the whole launch takes and gives back.
@@ -204,7 +216,7 @@ impl Unroller<'_> {
 
     fn note_started(&mut self, group: AsyncGroup, events: Vec<(EventId, bool)>) {
         let n_commits = self.asynchronous.commits.len();
-        self.asynchronous.started.push(Started { group, n_commits, events, seen: TermPool::FALSE });
+        self.asynchronous.started.push(Started { group, n_commits, events, is_done: TermPool::FALSE });
     }
 
     /// A new agent, and the event by which its thread starts it without releasing anything.
@@ -293,20 +305,20 @@ impl Unroller<'_> {
         let wait = self.emit_next(step.state.live, EventKind::AsyncWait, step.site)?;
         if group == AsyncGroup::Matrix {
             self.log_aligned(step.state.live, wait);
-            self.note_done(step.state.live, pending);
         }
         let mut edges = Vec::new();
         let mut started = std::mem::take(&mut self.asynchronous.started);
         for operation in started.iter_mut().filter(|operation| operation.group == group) {
-            if self.graph.terms.implies_syntactically(step.state.live, operation.seen) {
+            if self.graph.terms.implies_syntactically(step.state.live, operation.is_done) {
                 continue;
             }
             let condition = self.is_out_of_pending(step.state.live, group, operation.n_commits, pending);
             if condition == TermPool::FALSE {
                 continue;
             }
-            if condition == TermPool::TRUE && !reads_only {
-                operation.seen = self.graph.terms.or(operation.seen, step.state.live);
+            if !reads_only {
+                let seen = self.graph.terms.and(step.state.live, condition);
+                operation.is_done = self.graph.terms.or(operation.is_done, seen);
             }
             let events = operation.events.iter().filter(|(_, is_read)| *is_read || !reads_only);
             edges.extend(events.map(|&(from, _)| Edge { from, to: wait, condition }));

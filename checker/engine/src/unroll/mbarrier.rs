@@ -362,7 +362,7 @@ impl Unroller<'_> {
     /// Notes what a wait of a try on final memory looks at.
     fn look_at_phase(&mut self, guard: TermRef, site: SiteId, object: MbarrierId, completed: TermRef) {
         if let Some(last) = &mut self.last_try {
-            last.note_phase(crate::event::Wait::Phase { site, object, completed, guard, meant: None });
+            last.note_phase(crate::event::Wait::Phase { site, object, completed, guard, passes: None });
         }
     }
 }

@@ -47,11 +47,28 @@ fn handed_on(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
             // Where it comes by several others, it may have been for them.
             let is_near = way.before(signal).is_some_and(|length| length.hand_overs <= HAND_OVERS_MAX);
             let relaxed = if is_near { relaxed } else { Relaxed::SideOfStore };
-            let reasons = vec![Reason::TooSoon { access, other, signal, look }];
+            let (look, before) = last_look(search, signal, (look, other));
+            let reasons = vec![Reason::TooSoon { access, other, signal, look, before }];
             found.push(Near::new((access, signal), relaxed, reasons));
         }
     }
     found
+}
+
+/// Where a thread sees a signal last before an event, and where it did first, if it does so again: behind a wait for the
+/// next one that the old one lets through.
+fn last_look(
+    search: &Search<'_>,
+    signal: EventId,
+    (look, other): (EventId, EventId),
+) -> (EventId, Option<EventId>) {
+    let order = search.program_order();
+    let again = search.relation(BaseRelation::ReadsFrom).successors(signal);
+    let again = again.filter(|&again| order.contains(look, again) && order.contains(again, other));
+    match again.max_by_key(|&again| search.graph.events[again].position) {
+        Some(again) => (again, Some(look)),
+        None => (look, None),
+    }
 }
 
 /// A word that the thread of the end of the way has seen, though without order.
@@ -61,15 +78,22 @@ fn seen(search: &Search<'_>, way: &Way<'_, '_>) -> Option<Near> {
     let order = search.program_order();
     let reads_from = search.relation(BaseRelation::ReadsFrom);
     let signals = |&signal: &EventId| order.contains(signal, access) && is_strong(graph, signal);
-    let pairs = search.executed().filter(signals).flat_map(|signal| {
-        let looks = reads_from.successors(signal);
-        looks
-            .filter(|&look| order.contains(look, other) && is_strong(graph, look))
-            .map(move |look| (signal, look))
-    });
-    let position = |event: EventId| graph.events[event].position;
-    let (signal, look) = pairs.max_by_key(|&(signal, look)| (position(signal), position(look)))?;
-    let reasons = vec![Reason::TooSoon { access, other, signal, look }];
+    let pairs: Vec<(EventId, EventId)> = search
+        .executed()
+        .filter(signals)
+        .flat_map(|signal| {
+            let looks = reads_from.successors(signal);
+            looks
+                .filter(|&look| order.contains(look, other) && is_strong(graph, look))
+                .map(move |look| (signal, look))
+        })
+        .collect();
+    let position = |event: &EventId| graph.events[*event].position;
+    let (signal, look) =
+        pairs.iter().copied().max_by_key(|(signal, look)| (position(signal), position(look)))?;
+    let first = pairs.iter().filter(|&&(of, _)| of == signal).map(|&(_, look)| look).min_by_key(position);
+    let before = first.filter(|&first| first != look);
+    let reasons = vec![Reason::TooSoon { access, other, signal, look, before }];
     Some(Near::new((access, other), Relaxed::SideOfSeen, reasons))
 }
 

@@ -7,10 +7,11 @@ use crate::event::{EventId, EventKind};
 
 /// The way is from the read to the next write.
 pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
-    of_pair(search, (way.earlier, way.later)).into_iter().collect()
+    of_way(search, way).into_iter().collect()
 }
 
-fn of_pair(search: &Search<'_>, (read, write): (EventId, EventId)) -> Option<Near> {
+fn of_way(search: &Search<'_>, way: &Way<'_, '_>) -> Option<Near> {
+    let (read, write) = (way.earlier, way.later);
     let graph = search.graph;
     let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
     if !is_read(read) || is_read(write) {
@@ -27,7 +28,7 @@ fn of_pair(search: &Search<'_>, (read, write): (EventId, EventId)) -> Option<Nea
     let first = writes.max_by_key(|&event| graph.events[event].position)?;
     let chain = search.links()?.chain(first, read)?;
     let is_ordered = chain.steps.iter().all(|step| step.kind != StepKind::Attempt);
-    let late = signal_after(search, (read, write)).filter(|found| found.is_there);
+    let late = signal_after(search, way).filter(|found| found.is_there);
     let late = late.map(|found| (found.signal, found.look));
     let reasons = vec![Reason::NoWayBack { read, write, first, late }];
     is_ordered.then_some(Near::new((read, write), Relaxed::WayBack, reasons))

@@ -2,7 +2,7 @@
 //!
 //! A finding is gone as well where a wait was made to pass at once, or where what fails is reached no more. Both are asked
 //! of the program with the change: without a wait that the change touches, more has to be wrong than with it, or the wait
-//! waits for nothing; and what was run before has to be run still: each branch, for a change of a number, and each access,
+//! waits for nothing; the same without the arrivals at an mbarrier that is initialised otherwise; and what was run before has to be run still: each branch, for a change of a number, and each access,
 //! where a hang stays or a branch depends on something else.
 //! Cannot: ask this of waits whose result is used, which cannot be left out, and of branches in functions of the library.
 
@@ -73,6 +73,13 @@ pub fn only_hides(
     for span in new.touched_waits(&old) {
         let without = after.changed(&[Edit::removed(after.sources(), span)]);
         let without = wrong(without, Where::Everywhere)?;
+        if without.is_some_and(|without| is_settled(without.verdict) && without.keys.is_subset(left)) {
+            return Ok(true);
+        }
+    }
+    for arrivals in new.arrivals_counted_otherwise(&old) {
+        let edits: Vec<Edit> = arrivals.iter().map(|&span| Edit::removed(after.sources(), span)).collect();
+        let without = wrong(after.changed(&edits), Where::Here)?;
         if without.is_some_and(|without| is_settled(without.verdict) && without.keys.is_subset(left)) {
             return Ok(true);
         }
@@ -196,6 +203,31 @@ impl Side<'_> {
         let nodes = 0..self.syntax.nodes.len();
         let waits = nodes.filter(|node| is_call(node) || is_wait(node) && is_touched(*node));
         waits.take(ASKED_MAX).map(|node| self.syntax.nodes[node].span).collect()
+    }
+
+    /// The arrivals at each mbarrier that is waited for and initialised otherwise than on the other side.
+    fn arrivals_counted_otherwise(&self, old: &Side<'_>) -> Vec<Vec<Span>> {
+        let syntax = &self.syntax;
+        let at = |own: &Instruction, object: &str| own.objects.iter().any(|named| named == object);
+        let is_other =
+            |own: &&Instruction| own.opcode.starts_with("mbarrier.init") && !old.has_like(&self.shape(own));
+        let objects: SortedSet<&str> = syntax
+            .instructions
+            .iter()
+            .filter(is_other)
+            .flat_map(|own| own.objects.iter().map(String::as_str))
+            .collect();
+        let arrivals = |object: &&str| {
+            let own = syntax.instructions.iter().filter(|own| at(own, object));
+            let own = own.filter(|own| own.opcode.starts_with("mbarrier.arrive"));
+            let nodes: SortedSet<usize> = own.map(|own| own.node).collect();
+            nodes.into_iter().map(|node| syntax.nodes[node].span).collect::<Vec<Span>>()
+        };
+        let is_waited_for = |object: &&str| {
+            syntax.instructions.iter().any(|own| own.opcode.contains("_wait") && at(own, object))
+        };
+        let of_each = objects.into_iter().filter(is_waited_for).map(|object| arrivals(&object));
+        of_each.filter(|arrivals| !arrivals.is_empty()).take(ASKED_MAX).collect()
     }
 
     /// A statement without its instructions: what is asked of their values.

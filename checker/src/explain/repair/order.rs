@@ -322,7 +322,7 @@ fn released_too_early(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 fn grid_waits(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for reason in &ground.explanation.reasons {
         let Reason::Overlapping { second, through, .. } = reason else { continue };
-        let waits = through.map_or(Some(*second), |through| first_of(ground, through));
+        let waits = through.map_or(Some(*second), |(through, _)| first_of(ground, through));
         let Some(waits) = waits else { continue };
         let Some(instruction) = ground.instruction(ground.started_by(waits)) else { continue };
         let ancestors = ground.syntax.ancestors(instruction.node);
@@ -359,7 +359,6 @@ fn first_of(ground: &Ground<'_>, grid: GridId) -> Option<EventId> {
         let of = &graph.events[id];
         let agent = of.agent.map(|agent| graph.hierarchy.issuer(agent));
         agent.is_some_and(|agent| graph.hierarchy.grid_of(agent) == grid)
-            && of.kind.access().is_some()
             && ground.instruction(ground.started_by(id)).is_some()
     };
     let own = graph.events.iter_enumerated().map(|(id, _)| id).filter(|&id| is_own(id));

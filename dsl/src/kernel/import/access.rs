@@ -27,18 +27,13 @@ impl Lower<'_, '_> {
             "ld" if is_param => self.load_parameter(instruction, words),
             "ld" | "st" if words.contains(&"local") => self.private(instruction, words),
             "tcgen05" if !matches!(words.get(1), Some(&("fence" | "commit_group" | "wait_group"))) => {
-                let message = format!(
-                    "`{}` of a compiled kernel is not checked by this version",
-                    instruction.opcode.text
-                );
-                let error = Diagnostic::new(
-                    "unsupported::instruction",
-                    message,
-                    instruction.span,
-                    "a thread comes here",
-                );
                 let help = "its operands are numbers that name matrices; write the synchronization as a kernel, with the tiles as objects";
-                Err(Box::new(error.with_help(help)))
+                Err(not_checked(instruction, help))
+            }
+            // Which numbers are added up, the host says where it encodes the map.
+            "cp" if words.contains(&"reduce") && words.contains(&"tensor") => {
+                let help = "what the elements are is said by the tensor map alone; write the synchronization as a kernel, with the tensor as an object";
+                Err(not_checked(instruction, help))
             }
             _ => self.by_row(instruction, words),
         }
@@ -94,6 +89,10 @@ impl Lower<'_, '_> {
                 "write `param {number} = …;` in the `import`: a number, `&x` for the address of an object, or `in 0..=3`"
             ))));
         };
+        if parameter.bytes > 8 {
+            let message = format!("parameter {number} is a tensor map, whose bytes are not told");
+            return Err(unsupported("unsupported::ptx-parameter", message, source.span));
+        }
         let at = At(source.span);
         for (index, element) in Self::elements(destination).iter().enumerate() {
             let bytes = offset + index as i128 * i128::from(ty.width / 8);
@@ -300,6 +299,13 @@ const NO_SHAPE: &str = "an operand of this shape is not checked by this version"
 /// `[map, {x, y}]`
 fn is_box(parts: &[Operand]) -> bool {
     matches!(parts, [_, Operand { kind: OperandKind::Vector(_), .. }])
+}
+
+fn not_checked(instruction: &Instruction, help: &str) -> Box<Diagnostic> {
+    let message =
+        format!("`{}` of a compiled kernel is not checked by this version", instruction.opcode.text);
+    let error = Diagnostic::new("unsupported::instruction", message, instruction.span, "a thread comes here");
+    Box::new(error.with_help(help))
 }
 
 fn unsupported(code: &'static str, message: String, span: Span) -> Box<Diagnostic> {

@@ -119,7 +119,7 @@ pub struct Narrowed {
     /// Per operation.
     pub seen: Vec<SeenBy>,
     /// Per try on final memory: which phase a wait by parity waits for.
-    pub meant: Vec<Option<u32>>,
+    pub passes: Vec<Option<u32>>,
 }
 
 /// The intervals of all operations, and what surely comes before each.
@@ -143,8 +143,8 @@ pub fn narrow(
     for (index, of_operation) in seen.iter_mut().enumerate() {
         of_operation.is_essential = narrowing.is_essential(index, &arrivals);
     }
-    let meant = log.final_phases.iter().map(|last| narrowing.meant(last)).collect();
-    Narrowed { intervals: narrowing.intervals, seen, meant }
+    let passes = log.final_phases.iter().map(|last| narrowing.passes(last)).collect();
+    Narrowed { intervals: narrowing.intervals, seen, passes }
 }
 
 /// Of each object, how many phases are known to be complete.
@@ -360,14 +360,14 @@ impl<'a> Narrowing<'a> {
         known
     }
 
-    /// The phase that a wait by parity waits for: the earliest of that parity that the thread does not surely know of.
-    fn meant(&self, last: &FinalPhase) -> Option<u32> {
+    /// How many phases are complete when a wait by parity passes that waits for the earliest one of that parity that its
+    /// thread does not surely know of; none, where that is the one before the first (MB-8).
+    fn passes(&self, last: &FinalPhase) -> Option<u32> {
         let OperationKind::WaitParity { parity } = last.kind else { return None };
         let parity = self.terms.constant_value(parity)?;
         let known = self.known_at(last.agent, last.position, last.guard);
         let known = known.phases_of(last.object);
-        let passes = if u128::from(known % 2) == parity { known + 1 } else { known };
-        passes.checked_sub(1)
+        Some(if u128::from(known % 2) == parity { known + 1 } else { known })
     }
 
     /// Phases that the thread's own earlier arrivals complete.

@@ -153,15 +153,15 @@ pub(super) fn limit_overtaking(
     }
 }
 
-/// Says of threads that wait for ever which phase they wait for.
-pub(super) fn note_meant(graph: &mut GraphBuilder, final_phases: &[FinalPhase], meant: &[Option<u32>]) {
+/// Says of threads that wait for ever when they should have been let through.
+pub(super) fn note_passes(graph: &mut GraphBuilder, final_phases: &[FinalPhase], passes: &[Option<u32>]) {
     let of_last: FxHashMap<TermRef, Option<u32>> =
-        final_phases.iter().map(|last| last.completed).zip(meant.iter().copied()).collect();
+        final_phases.iter().map(|last| last.completed).zip(passes.iter().copied()).collect();
     for blocked in &mut graph.blocked {
-        if let Wait::Phase { completed, meant, .. } = &mut blocked.wait
-            && let Some(&phase) = of_last.get(completed)
+        if let Wait::Phase { completed, passes, .. } = &mut blocked.wait
+            && let Some(&known) = of_last.get(completed)
         {
-            *meant = phase;
+            *passes = known;
         }
     }
 }

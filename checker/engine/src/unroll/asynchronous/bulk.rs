@@ -12,8 +12,8 @@ use crate::event::{
 use crate::findings;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    Address, AddressBase, AsyncGroup, BinaryOp, BulkCompletion, BulkCopy, BulkEnd, Expression, Kernel,
-    Object, TensorBox,
+    Address, AddressBase, AsyncGroup, BinaryOp, BulkCompletion, BulkCopy, BulkEnd, Expression, Object,
+    TensorBox,
 };
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem, Space};
 
@@ -248,7 +248,7 @@ impl Unroller<'_> {
                 "validate::tensor-rank",
                 format!(
                     "`{}` describes boxes of {n} dimensions; {given} coordinates given",
-                    object_name(kernel, map)
+                    kernel.objects[map.object].name
                 ),
                 tensor.map.span,
                 "of this tensor map",
@@ -508,10 +508,6 @@ impl Unroller<'_> {
         self.emit_next(step.state.live, EventKind::RestrictedFence(fence), step.site)?;
         Ok(())
     }
-}
-
-fn object_name(kernel: &Kernel, map: Place) -> &str {
-    &kernel.objects[map.object].name
 }
 
 fn unknown_map(span: Span) -> UnrollError {

@@ -15,11 +15,10 @@
 //!
 //! Cannot: descriptors that are not known before the kernel runs, and those of a matrix that does not start with its pattern.
 
-use super::super::expression::Place;
 use super::super::{State, Step, UnrollError, Unroller};
 use super::transfer::Piece;
-use super::{AsyncGroup, AsyncLog, Operation};
-use crate::event::{BaseRelation, Edge, EventId, Misuse, OperationSort, TermPool, TermRef};
+use super::{AsyncGroup, Operation};
+use crate::event::{BaseRelation, Edge, EventId, Misuse, ObligationKind, OperationSort, TermPool, TermRef};
 use crate::findings;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::flat::SHARED_WINDOW;
@@ -52,9 +51,8 @@ struct Started {
     guard: TermRef,
     /// Fences of the thread before it.
     fences: usize,
-    n_commits: usize,
-    /// Whether the thread has waited for it.
-    is_done: TermRef,
+    /// Which of what the thread has started.
+    number: usize,
 }
 
 /// The registers of an operation.
@@ -76,20 +74,6 @@ impl ProductLog {
     pub(super) fn start_thread(&mut self) {
         self.started.clear();
         self.touches.clear();
-    }
-}
-
-impl AsyncLog {
-    /// Fences that what a thread starts if `guard` comes after: the last that is certain to be there, and those behind it.
-    pub(super) fn last_fences(&self, terms: &TermPool, guard: TermRef) -> Vec<EventId> {
-        let mut fences = Vec::new();
-        for &(fence, reached) in self.fences.iter().rev() {
-            fences.push(fence);
-            if terms.implies_syntactically(guard, reached) {
-                break;
-            }
-        }
-        fences
     }
 }
 
@@ -126,15 +110,14 @@ impl Unroller<'_> {
         let operation = Operation { starts_at_fence: true, ..started };
         self.log_aligned(step.state.live, operation.issue);
         let events = self.read_together(step, operation, (descriptors, &units), span)?;
+        let (fences, number) = (self.asynchronous.fences.len(), self.asynchronous.started.len());
         self.note_started(AsyncGroup::Matrix, events);
-        let (fences, n_commits) = (self.asynchronous.fences.len(), self.asynchronous.commits.len());
         self.asynchronous.products.started.push(Started {
             product: tuples,
             shape: product.shape,
             guard: step.state.live,
             fences,
-            n_commits,
-            is_done: TermPool::FALSE,
+            number,
         });
         Ok(())
     }
@@ -178,9 +161,8 @@ impl Unroller<'_> {
         let mut events = Vec::new();
         for address in addresses {
             for part in [0, u64::from(PIECE)] {
-                let Some(run) = self.shared_word(step, SHARED_WINDOW + address + part, span)? else {
-                    return Ok(events);
-                };
+                let address = self.graph.terms.constant(u128::from(SHARED_WINDOW + address + part), 64);
+                let Some(run) = self.word_at(step, address, span)? else { return Ok(events) };
                 let piece = Piece { run, offset_bytes: 0, width_bytes: PIECE };
                 events.push((self.read_piece(operation, operation.guard, piece)?.0, true));
             }
@@ -198,17 +180,6 @@ impl Unroller<'_> {
             conjuncts.filter(|conjunct| !self.past_waits.contains(conjunct)).collect()
         };
         one == other || decided(one) == decided(other)
-    }
-
-    /// A word of the own CTA's shared memory.
-    fn shared_word(
-        &mut self,
-        step: &mut Step<'_>,
-        address: u64,
-        span: Span,
-    ) -> Result<Option<Place>, UnrollError> {
-        let value = self.graph.terms.constant(u128::from(address), 64);
-        self.word_at(step, value, span)
     }
 
     /// UB-A5: a `wgmma.fence` comes before the first operation, between it and other accesses of its registers, and between
@@ -258,29 +229,19 @@ impl Unroller<'_> {
         let pending = started
             .iter()
             .filter(|started| started.product.accumulator == tuple || started.product.a == Some(tuple));
-        let pending: Vec<_> = pending.map(|started| (started.guard, started.is_done)).collect();
+        let is_done = |started: &Started| self.asynchronous.started[started.number].is_done;
+        let pending: Vec<_> = pending.map(|started| (started.guard, is_done(started))).collect();
         for (started, is_done) in pending {
             let guard = self.graph.terms.and(state.live, started);
             if self.graph.terms.implies_syntactically(guard, is_done) {
                 continue;
             }
             let misuse = Misuse::new(&findings::asynchronous::REGISTERS_IN_FLIGHT);
-            self.oblige(crate::event::ObligationKind::Discipline(misuse), guard, is_done, span);
+            self.oblige(ObligationKind::Discipline(misuse), guard, is_done, span);
             let not_started = self.graph.terms.not(started);
             let passes = self.graph.terms.or(not_started, is_done);
             state.live = self.graph.terms.and(state.live, passes);
         }
-    }
-
-    /// A wait that leaves so many groups pending: which operations are done to this thread from here on.
-    pub(super) fn note_done(&mut self, live: TermRef, pending: u32) {
-        let mut started = std::mem::take(&mut self.asynchronous.products.started);
-        for operation in started.iter_mut().filter(|operation| operation.is_done != TermPool::TRUE) {
-            let condition = self.is_out_of_pending(live, AsyncGroup::Matrix, operation.n_commits, pending);
-            let seen = self.graph.terms.and(live, condition);
-            operation.is_done = self.graph.terms.or(operation.is_done, seen);
-        }
-        self.asynchronous.products.started = started;
     }
 }
 
