@@ -11,7 +11,7 @@ use fencepost::examine::{Examination, examine};
 use fencepost::explain::repair::{Repair, Texts};
 use fencepost::library;
 use fencepost::models::{self, Model};
-use fencepost::report::{Case, json};
+use fencepost::report::{Case, Style, diagnostic, json, summary};
 use fencepost::verdict::{Property, Verdict};
 use fencepost::work;
 use fencepost_dsl::SourceMap;
@@ -45,6 +45,8 @@ struct Counts {
     steps: [u64; 2],
     /// Of all findings.
     repairs: Vec<Repair>,
+    /// Lines of reports that do not fit.
+    too_wide: Vec<String>,
 }
 
 impl Counts {
@@ -55,6 +57,7 @@ impl Counts {
         }
         self.hangs.extend(other.hangs);
         self.repairs.extend(other.repairs);
+        self.too_wide.extend(other.too_wide);
         (0..2).for_each(|i| self.steps[i] += other.steps[i]);
     }
 }
@@ -81,7 +84,7 @@ fn most_violations_have_a_checked_help() {
                 .expect("a thread starts");
         }
     });
-    let Counts { table, hangs, steps: [checks, rest], .. } =
+    let Counts { table, hangs, too_wide, steps: [checks, rest], .. } =
         counts.into_inner().expect("no thread has panicked");
     println!("{:<12}{:>9}{:>9}{:>9}{:>9}", "property", "checked", "any help", "launches", "share");
     for (property, [checked, any, all]) in &table {
@@ -97,7 +100,28 @@ fn most_violations_have_a_checked_help() {
         let [checked, _, all] = table[&property];
         assert!(100 * checked >= least * all, "{property}: {checked} of {all}");
     }
+    assert!(
+        too_wide.is_empty(),
+        "{} lines, such as {:#?}",
+        too_wide.len(),
+        too_wide.iter().take(8).collect::<Vec<_>>()
+    );
     assert!(hangs.is_empty(), "neither help nor a reason why there is none: {hangs:?}");
+}
+
+/// The lines of a report that are wider than the screen, and need not be: the source is shown as it is, a label begins below
+/// the middle of what it is about, and words are not broken.
+fn too_wide(case: &Case<'_>, width: usize) -> Vec<String> {
+    let style = Style { color: false, width };
+    let text = summary::summary(case, style) + &diagnostic::findings(case, true, style);
+    let is_source = |line: &str| {
+        let start = line.trim_start();
+        start.starts_with(|c: char| c.is_ascii_digit()) && start.contains(" │ ") || start.starts_with('·')
+    };
+    let has_long_word = |line: &str| line.split(' ').any(|word| word.chars().count() > width / 2);
+    let is_wide = |line: &&str| line.chars().count() > width;
+    let wide = text.lines().filter(is_wide).filter(|line| !is_source(line) && !has_long_word(line));
+    wide.map(|line| format!("{}, at {width}: {line}", case.file)).collect()
 }
 
 /// Kinds of changes, each with a kernel of the stories that it mends, and what its new text is.
@@ -194,6 +218,9 @@ fn of_file(path: &Path) -> Counts {
                 explanations: &explanations,
                 standing: Default::default(),
             };
+            for width in [80, 100] {
+                counts.too_wide.extend(too_wide(&case, width));
+            }
             let line: Value = serde_json::from_str(&json::report(&case)).expect("a line is an object");
             for (property, _) in
                 outcome.properties.iter().filter(|(_, verdict)| *verdict == Verdict::Violated)

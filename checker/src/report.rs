@@ -28,6 +28,7 @@ mod remark;
 mod repair;
 pub mod run;
 pub mod sarif;
+mod short;
 mod spa;
 pub mod standing;
 pub mod story;

@@ -6,11 +6,11 @@
 
 use super::near::{circle, updates};
 use super::search::scope_gap;
-use super::{Explanation, Reason, Subject, bare, final_reads, support};
+use super::{Explanation, ReadFact, Reason, Subject, bare, final_reads, support};
 use crate::encode::goal::GoalKind;
 use crate::event::{
-    Access, AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, MbarrierId, MbarrierRole,
-    PhasedOperation, SiteId, TermRef, UnknownKind, Wait,
+    Access, AgentId, Blocked, EventGraph, EventId, EventKind, FinalLook, LocationId, MbarrierId,
+    MbarrierRole, PhasedOperation, SiteId, TermRef, UnknownKind, Wait,
 };
 use crate::findings::deadlock as kinds;
 use crate::findings::lifetime::NOT_CO_RESIDENT;
@@ -114,6 +114,8 @@ pub struct Contributor {
 /// A write that would change what a thread waits for, and does not happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MissingWrite {
+    /// One of those that do not happen.
+    pub event: EventId,
     /// Whose.
     pub agent: AgentId,
     /// The instruction.
@@ -248,6 +250,8 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     }
     let lost =
         reads.iter().filter_map(|fact| fact.source).find_map(|write| updates::lost(graph, witness, write));
+    let lost =
+        lost.or_else(|| updates::overwritten(graph, witness, &awaited_at(graph, &explanation, &reads)));
     if let Some(lost) = lost {
         explanation.add_rules(lost.rules());
         explanation.reasons.push(lost);
@@ -258,6 +262,25 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     }
     explanation.reads = reads;
     explanation
+}
+
+/// Where threads look that wait for ever, and what decides whether what they wait for is written.
+fn awaited_at(graph: &EventGraph, explanation: &Explanation, reads: &[ReadFact]) -> Vec<LocationId> {
+    let Subject::Deadlock { roles, .. } = &explanation.subject else { return Vec::new() };
+    let writes = roles.iter().flat_map(|role| match &role.wait {
+        WaitFact::Memory(_, writes) => writes.as_slice(),
+        WaitFact::Phase { .. }
+        | WaitFact::Grids { .. }
+        | WaitFact::Barrier { .. }
+        | WaitFact::Registers { .. } => &[],
+    });
+    let decides = support(graph, writes.map(|write| graph.events[write.event].guard)).into_iter();
+    let decides = decides.filter_map(|kind| match kind {
+        UnknownKind::Read(event) => Some(event),
+        _ => None,
+    });
+    let events = decides.chain(reads.iter().map(|fact| fact.read));
+    events.filter_map(|event| Some(graph.events[event].kind.access()?.location)).collect()
 }
 
 /// The last write that a strong read does not see.
@@ -445,7 +468,7 @@ fn missing_writes(
                     && other.site == Some(site)
                     && matches!(other.kind, EventKind::Write(_))
             });
-            missing.push(MissingWrite { agent, span, standing, is_again });
+            missing.push(MissingWrite { event: id, agent, span, standing, is_again });
         }
     }
     missing

@@ -265,6 +265,13 @@ pub enum Reason {
         /// What it stores instead.
         stored: Stored,
     },
+    /// A thread stores over what another thread has put there, and nobody has read.
+    Overwritten {
+        /// The store.
+        write: EventId,
+        /// What is lost.
+        lost: EventId,
+    },
     /// Two threads each load the same value and store another one there, so that both have what one of them should have.
     BothTook {
         /// What each loads,
@@ -451,7 +458,7 @@ impl Reason {
             Self::OtherGeneration { .. } => &["BR-4"],
             Self::Circle { .. } => &["LT-8"],
             Self::SamePhaseAgain { .. } => &["MB-8"],
-            Self::LostUpdate { .. } | Self::BothTook { .. } => &["MM-43"],
+            Self::LostUpdate { .. } | Self::Overwritten { .. } | Self::BothTook { .. } => &["MM-43"],
             Self::NeitherSees { .. } => &["AX-2", "MM-32"],
             Self::WeakEnd { .. } => &["MM-18"],
             Self::UnorderedElements { .. } => &["MM-8", "A-3"],
@@ -496,6 +503,7 @@ impl Reason {
             Self::OtherGeneration { access, other, arrival, wait, .. } => vec![access, other, arrival, wait],
             Self::SamePhaseAgain { wait, before, .. } => vec![wait, before],
             Self::LostUpdate { write, read, lost, .. } => vec![write, read, lost],
+            Self::Overwritten { write, lost } => vec![write, lost],
             Self::BothTook { loads, stores } => loads.into_iter().chain(stores).collect(),
             Self::TooSoon { access, other, signal, look, before } => {
                 [access, other, signal, look].into_iter().chain(before).collect()

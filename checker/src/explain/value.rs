@@ -4,7 +4,7 @@
 use super::near::{self, crossing, updates};
 use super::search::{Kind, Search};
 use super::{Explanation, ReadFact, Reason};
-use crate::event::{EventGraph, EventId, EventKind};
+use crate::event::{EventGraph, EventId, EventKind, LocationId};
 use crate::witness::Witness;
 
 /// Adds the first story that fits; `context` is what was read on the way there.
@@ -49,6 +49,17 @@ pub(super) fn explain(search: &Search<'_>, context: &[ReadFact], explanation: &m
         explanation.reasons.extend(found.reasons);
         explanation.chain = found.chain;
     }
+    if explanation.reasons.is_empty() {
+        let at: Vec<LocationId> = reads.iter().filter_map(|fact| location(graph, fact.read)).collect();
+        if let Some(reason) = updates::overwritten(graph, witness, &at) {
+            explanation.add_rules(reason.rules());
+            explanation.reasons.push(reason);
+        }
+    }
+}
+
+fn location(graph: &EventGraph, event: EventId) -> Option<LocationId> {
+    graph.events[event].kind.access().map(|access| access.location)
 }
 
 /// A read and the write of another thread whose value it returned, which may have been meant to come later.

@@ -170,14 +170,15 @@ impl Words<'_> {
                 };
                 let Some(meant) = late.meant else {
                     return format!(
-                        "`{text}` of {who} never returns true: it is let through until phase 0 of {object} is complete, \
-                         and that is over before it looks{by}; from then on its parity is that of phase {completed}, and \
-                         {}",
+                        "`{text}` of {who} never returns true: a wait for this parity passes until phase 0 of {object} is \
+                         complete, and that is over before it looks{by}; from then on the parity is that of phase \
+                         {completed}, and {}",
                         self.contributors(contributors)
                     );
                 };
+                let waits = if role.agents.len() == 1 { "it waits" } else { "they wait" };
                 format!(
-                    "`{text}` of {who} never returns true: {who} waits for phase {meant} of {object}, counted from 0, \
+                    "`{text}` of {who} never returns true: {waits} for phase {meant} of {object}, counted from 0, \
                      which is complete, but so is phase {}{by}; a wait by parity cannot tell it from one that is to come, \
                      {completed} phases are complete in all",
                     meant + 1,

@@ -145,14 +145,14 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
                     "{} {} here: `{}`{}",
                     words.thread(event),
                     words.verb(event),
-                    words.instruction(event),
+                    words.brief(event),
                     at(event)
                 )
             };
             match (words.span(*earlier), words.span(*later)) {
                 (Some(first), Some(second)) if first == second => {
                     let tail = |event: EventId| {
-                        format!("{} here: `{}`{}", words.verb(event), words.instruction(event), at(event))
+                        format!("{} here: `{}`{}", words.verb(event), words.brief(event), at(event))
                     };
                     let both = if earlier == later {
                         end(*earlier)
@@ -203,9 +203,10 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
     for event in explanation.reasons.iter().flat_map(|reason| reason.events()) {
         let Some(span) = words.span(event) else { continue };
         if labels.iter().all(|(known, _)| *known != span) {
-            labels.push((span, format!("`{}` by {}", words.instruction(event), words.thread(event))));
+            labels.push((span, format!("`{}` by {}", words.brief(event), words.thread(event))));
         }
     }
+    labels.extend(launches(words, explanation));
     let told = explanation.facts.iter().flat_map(|facts| facts.events()).take(FACTS_MAX);
     for event in told {
         let Some(span) = words.span(event) else { continue };
@@ -223,6 +224,24 @@ fn labels(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
         }
     }
     labels
+}
+
+/// Where a program launches the two grids that are in no order.
+fn launches(words: &Words<'_>, explanation: &Explanation) -> Vec<(Span, String)> {
+    let Subject::Race { earlier, later } = explanation.subject else { return Vec::new() };
+    let grids = &words.case.outcome.graph.hierarchy;
+    let (first, second) = (words.grid(earlier), words.grid(later));
+    let mut found: Vec<(Span, String)> = Vec::new();
+    for grid in [first, second].into_iter().flatten().filter(|_| first != second) {
+        let Some(name) = grids.grids()[grid].name.as_deref() else { continue };
+        let mut tasks = words.case.kernel.tasks.iter().filter(|task| task.name == name);
+        let Some(task) = tasks.next() else { continue };
+        match found.iter_mut().find(|(span, _)| *span == task.span) {
+            Some((_, text)) => *text = format!("{name} and {text}"),
+            None => found.push((task.span, format!("{name} is launched here"))),
+        }
+    }
+    found
 }
 
 /// The calls by which threads come to what is labelled, where it stands in functions.
@@ -319,7 +338,7 @@ fn draw(sources: &SourceMap, code: &str, message: &str, labels: Vec<(Span, Strin
     }
     let mut text = String::new();
     let mut part = |file: Option<FileId>, code: &str, message: &str| {
-        let snippet = Snippet::new(sources, code, message, file, &labels);
+        let snippet = Snippet::new(sources, (code, message), file, &labels, style.width);
         if handler.render_report(&mut text, &snippet).is_err() {
             text.push_str(&format!("{code}: {message}\n"));
         }
@@ -340,6 +359,16 @@ fn clipped(text: &str) -> String {
     }
 }
 
+/// Columns that a label has, which is drawn behind the middle of what it is about.
+fn room_for_label(sources: &SourceMap, span: Span, n_lines: usize, width: usize) -> usize {
+    const LEAST: usize = 24;
+    let line = sources.text(span).lines().next().unwrap_or_default();
+    let middle = sources.line_column(span).column - 1 + line.chars().count() / 2;
+    // The number of the line and the bar behind it, and the arrow.
+    let drawn = n_lines.to_string().len() + " │ ╰── ".chars().count() + 1;
+    width.saturating_sub(drawn + middle).max(LEAST)
+}
+
 /// What miette draws: a message and the labels of one file.
 #[derive(Debug)]
 struct Snippet {
@@ -352,10 +381,10 @@ struct Snippet {
 impl Snippet {
     fn new(
         sources: &SourceMap,
-        code: &str,
-        message: &str,
+        (code, message): (&str, &str),
         file: Option<FileId>,
         labels: &[(Span, String)],
+        width: usize,
     ) -> Self {
         let Some(file) = file else {
             return Self {
@@ -372,6 +401,8 @@ impl Snippet {
             return Self { code, message, labels: Vec::new(), source: None };
         }
         let labels: Vec<&(Span, String)> = labels.iter().filter(|(span, _)| span.file == file).collect();
+        let lines = labels.iter().map(|(span, _)| sources.line_column(*span).line);
+        let n_lines = lines.max().unwrap_or(1) + 1;
         let places: Vec<Range<usize>> = labels
             .iter()
             .map(|(span, _)| {
@@ -385,8 +416,9 @@ impl Snippet {
             .into_iter()
             .zip(places)
             .enumerate()
-            .map(|(i, ((_, text), place))| {
-                let label = if text.is_empty() { None } else { Some(clipped(text)) };
+            .map(|(i, ((span, text), place))| {
+                let room = room_for_label(sources, *span, n_lines, width);
+                let label = if text.is_empty() { None } else { Some(wrap(&clipped(text), room).join("\n")) };
                 if i == 0 {
                     LabeledSpan::new_primary_with_span(label, (place.start, place.len()))
                 } else {

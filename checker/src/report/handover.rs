@@ -156,6 +156,14 @@ impl Words<'_> {
             Reason::LostUpdate { write, read, lost, stored } => {
                 self.lost_update([*write, *read, *lost], *stored)
             }
+            Reason::Overwritten { write, lost } => format!(
+                "{} stores into {} at {}; that wipes out what {} has put there at {}, before anybody has read it",
+                self.thread(*write),
+                self.object_instance(*write).unwrap_or_default(),
+                self.numbered(*write),
+                self.thread(*lost),
+                self.numbered(*lost)
+            ),
             Reason::NeitherSees { sides } => self.neither_sees(sides),
             _ => String::new(),
         }
@@ -215,8 +223,8 @@ impl Words<'_> {
             format!("both threads load {loaded} and then store there, {}, {}", each(0), each(1))
         };
         format!(
-            "{what}: a load and a store are two steps, and between them another thread can load the same value; with one \
-             `atom` for both only one of them gets it"
+            "{what}: a load and a store are two steps, and between them another thread can load the same value; where only one \
+             thread may have it, load and store with one `atom`"
         )
     }
 

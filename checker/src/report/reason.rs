@@ -283,6 +283,7 @@ impl Words<'_> {
             | Reason::Circle { .. }
             | Reason::SamePhaseAgain { .. }
             | Reason::NeitherSees { .. }
+            | Reason::Overwritten { .. }
             | Reason::LostUpdate { .. } => self.handed_over(reason, explanation),
             Reason::WeakEnd { event, other } => format!(
                 "{} is weak: only two strong accesses may meet without order, and {} alone being strong does not help",

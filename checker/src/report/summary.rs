@@ -17,12 +17,22 @@ use fencepost_dsl::{Diagnostic, SourceMap, Span};
 /// The paragraph; its first line names kernel, launch and verdict.
 pub fn summary(case: &Case<'_>, style: Style) -> String {
     let outcome = case.outcome;
-    let mut text = format!("{}: {}{}\n", head(case), verdict(case, style), claim(case));
+    let (head, verdict, claim) = (head(case), verdict(case, style), claim(case));
+    // Colours take no room.
+    let plain =
+        head.chars().count() + self::verdict(case, Style::PLAIN).chars().count() + claim.chars().count();
+    let mut text = if plain + "   ".len() <= style.width || claim.is_empty() {
+        let gap = if claim.is_empty() { "" } else { "   " };
+        format!("{head}: {verdict}{gap}{claim}\n")
+    } else {
+        format!("{head}: {verdict}\n  {}\n", wrap(&claim, style.width - 2).join("\n  "))
+    };
     for (_, text_of) in loops(case) {
         text += &format!("  {}\n", wrap(&text_of, style.width - 2).join("\n    "));
     }
-    if !outcome.open_loops.is_empty() {
-        text += if outcome.passes(true) || outcome.verdict == Verdict::Violated {
+    // What was found is there with a larger bound as well.
+    if !outcome.open_loops.is_empty() && outcome.verdict != Verdict::Violated {
+        text += if outcome.passes(true) {
             "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n"
         } else {
             "  raise --unroll-max for a larger bound\n"
@@ -434,7 +444,7 @@ fn claim(case: &Case<'_>) -> String {
     } else {
         properties.iter().map(|&(property, verdict)| one_property(case, property, verdict)).collect()
     };
-    if parts.is_empty() { String::new() } else { format!("   {}", parts.join(", ")) }
+    parts.join(", ")
 }
 
 /// Whether the bound was not raised, since something was found: then it says nothing that no execution ends within it.

@@ -1,6 +1,7 @@
 //! Names and sentences for the facts of a finding.
 
 use super::Case;
+use super::short::short;
 use crate::event::{
     Access, AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, MbarrierRole, SpaEvent,
     TensorEvent,
@@ -41,6 +42,15 @@ impl Words<'_> {
         self.graph().events[event]
             .agent
             .map_or_else(|| "the initial state".to_owned(), |agent| self.agent(agent))
+    }
+
+    /// Opcode and operand, a long opcode abbreviated: for a place where the source stands beside it.
+    pub fn brief(&self, event: EventId) -> String {
+        let text = self.instruction(event);
+        match text.split_once(' ') {
+            Some((opcode, operand)) => format!("{} {operand}", short(opcode)),
+            None => short(&text),
+        }
     }
 
     /// Opcode with every default, and the operand: `st.release.gpu.global.u32 [flag]`.

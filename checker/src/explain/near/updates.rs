@@ -6,7 +6,7 @@ use super::super::reason::{Reason, Stored};
 use super::super::search::{Near, Relaxed, Search, Way};
 use super::crossing::deciding;
 use super::place;
-use crate::event::{AtomicClass, EventGraph, EventId, EventKind};
+use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 
@@ -42,6 +42,42 @@ pub fn lost(graph: &EventGraph, witness: &Witness, write: EventId) -> Option<Rea
         Stored::Other
     };
     Some(Reason::LostUpdate { write, read, lost, stored })
+}
+
+/// A plain store of a thread over what another one has put there and nobody has read: an arrival that is wiped out, a sum
+/// that is set back.
+pub fn overwritten(graph: &EventGraph, witness: &Witness, at: &[LocationId]) -> Option<Reason> {
+    let (executed, coherence) = (&witness.execution.executed, &witness.execution.coherence);
+    let reads_from = &witness.basis.relations[&BaseRelation::ReadsFrom];
+    let is_there = |event: &EventId| {
+        let access = graph.events[*event].kind.access();
+        access.is_some_and(|access| at.contains(&access.location)) && graph.events[*event].agent.is_some()
+    };
+    let writes = executed.iter().filter(is_there);
+    let writes: Vec<EventId> =
+        writes.filter(|&event| matches!(graph.events[event].kind, EventKind::Write(_))).collect();
+    let place = |event: EventId| {
+        let width_bytes = graph.events[event].kind.access()?.width_bytes;
+        place(graph, witness, event).map(|place| (place, width_bytes))
+    };
+    let is_plain = |&write: &EventId| {
+        graph.events[write].kind.access().is_some_and(|access| access.atomic == AtomicClass::None)
+    };
+    writes.iter().copied().filter(is_plain).find_map(|write| {
+        let before = |lost: &EventId| {
+            place(*lost) == place(write)
+                && graph.events[*lost].agent != graph.events[write].agent
+                && coherence.contains(*lost, write)
+        };
+        let is_last = |lost: &EventId| {
+            writes
+                .iter()
+                .all(|&other| !(coherence.contains(*lost, other) && coherence.contains(other, write)))
+        };
+        let mut lost = writes.iter().copied().filter(before).filter(is_last);
+        let lost = lost.find(|&lost| reads_from.successors(lost).next().is_none())?;
+        Some(Reason::Overwritten { write, lost })
+    })
 }
 
 /// Whether what a write stores is what was there before anybody wrote.

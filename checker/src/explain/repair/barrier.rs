@@ -13,7 +13,7 @@ use fencepost_dsl::vocabulary::Scope;
 /// Threads of a warp, as barriers count them (BR-2).
 const LANES: u32 = 32;
 /// Most warps that a barrier's count is tried for.
-const WARPS_MAX: u32 = 4;
+const WARPS_MAX: u32 = 8;
 /// Places tried for barriers of fewer threads than the two that are in no order.
 const GAPS_MAX: usize = 4;
 /// Other numbers tried for barriers.
@@ -25,6 +25,7 @@ pub type Gap = (usize, bool);
 /// Barriers where nothing leads from one thread to the other.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     lifetimes(ground, found);
+    elections(ground, found);
     counts(ground, found);
     numbers(ground, found);
     let graph = ground.graph();
@@ -106,6 +107,25 @@ fn runs_as(ground: &Ground<'_>, node: usize, other: usize) -> bool {
     parts(node) == parts(other)
 }
 
+/// An election among the lanes that come to it, where others of the mask never do.
+fn elections(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return };
+    let hierarchy = &ground.graph().hierarchy;
+    for role in roles {
+        let node = ground.syntax.node_around(role.span).filter(|&node| ground.can_change(node));
+        let elects = |own: &&Instruction| own.opcode.starts_with("elect.sync") && role.span.holds(own.span);
+        let election = node.and_then(|node| ground.syntax.inside(node).find(elects));
+        let Some(mask) = election.and_then(|own| own.operands.last()) else { continue };
+        let warps: SortedSet<u32> = role.agents.iter().map(|&agent| hierarchy.warp_of(agent)).collect();
+        if warps.len() == 1 {
+            let lanes = role.agents.iter().map(|&agent| 1u32 << hierarchy.threads[agent].lane);
+            let text = format!("0x{:x}", lanes.fold(0, |all, lane| all | lane));
+            let edits = vec![Edit::replace(ground.texts.sources(), *mask, text)];
+            found.push(Proposal { rank: 9, edits });
+        }
+    }
+}
+
 /// Another number of threads for barriers that have one, wherever it stands: that of some of the warps, or of all.
 fn counts(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let code = ground.explanation.code;
@@ -127,6 +147,15 @@ fn counts(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             if after != text {
                 let edits = same.map(|&place| Edit::replace(sources, place, after.as_str()));
                 found.push(Proposal { rank: 19, edits: edits.collect() });
+            }
+            // The constant that the count is a multiple of, rather than the places where it stands.
+            let mut constants = ground.syntax.constants.iter();
+            let factor = text.split_once('*').filter(|(_, times)| times.trim() == "32");
+            let constant =
+                factor.and_then(|(factor, _)| constants.find(|(name, _)| name.as_str() == factor.trim()));
+            if let Some(&(_, value)) = constant {
+                let edit = Edit::replace(sources, value, warps.to_string());
+                found.push(Proposal { rank: 18, edits: vec![edit] });
             }
         }
     }

@@ -231,6 +231,7 @@ impl Search<'_> {
                 match self.mends(proposal, done.verdict)? {
                     Some(repair) if repair.n_launches == self.n_launches() => {
                         if self.keeps_better(&proposal.edits)? {
+                            let repair = self.smaller(repair)?;
                             return Ok(self.for_all(&repair));
                         }
                         second.get_or_insert((repair, 0));
@@ -328,6 +329,29 @@ impl Search<'_> {
     fn for_all(&self, repair: &Repair) -> Vec<Option<Repair>> {
         self.job.texts.learn(&self.job.kernel.name, repair);
         vec![Some(repair.clone()); self.keys.len()]
+    }
+
+    /// A repair of every launch without those of its edits that are not needed, each left out and asked for.
+    fn smaller(&mut self, mut repair: Repair) -> Result<Repair, CheckError> {
+        for at in (0..repair.edits.len()).rev() {
+            let mut edits = repair.edits.clone();
+            edits.remove(at);
+            if edits.is_empty() || self.allowance.used_up().is_some() {
+                break;
+            }
+            let Some(done) = self.attempt(&edits, 1)? else { continue };
+            if !done.verdict.is_proof() || self.only_hides(&edits, &[])? {
+                continue;
+            }
+            let smaller = self.for_all_launches(&edits, done.verdict)?;
+            if smaller.n_launches == self.n_launches()
+                && !self.breaks_others(&edits)?
+                && self.keeps_better(&edits)?
+            {
+                repair = smaller;
+            }
+        }
+        Ok(repair)
     }
 
     /// What a change is worth with which the launch has no violation, unless it only hides what was found.

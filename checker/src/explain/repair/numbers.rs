@@ -252,7 +252,7 @@ fn signalled(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         for (span, number) in literals(sources.text(*value), *value) {
             let near = [number.checked_add(1), number.checked_sub(1)].into_iter().flatten();
             let near = near.map(|other| (27, other.to_string()));
-            let constants = syntax.constants.iter().map(|name| (26, name.clone()));
+            let constants = syntax.constants.iter().map(|(name, _)| (26, name.clone()));
             proposals.extend(
                 constants
                     .chain(near)

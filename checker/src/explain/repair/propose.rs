@@ -18,6 +18,9 @@ use fencepost_dsl::vocabulary::Sem;
 /// The rank of what makes both ends of a race strong: all there is to do only where nothing else is violated then.
 pub const STRONG_ENDS: u32 = 16;
 
+/// How far a statement may be from the place at which one like it is proposed, to be moved there instead.
+const MOVED_MAX: usize = 3;
+
 /// Something to try. Those of lower rank come first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proposal {
@@ -166,6 +169,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         streams::propose(ground, &mut found);
         anywhere::propose(ground, &mut found);
     }
+    moved_instead(ground, &mut found);
     let is_open = |proposal: &Proposal| {
         let mut pieces = proposal.edits.iter().flat_map(|edit| &edit.pieces);
         !proposal.edits.is_empty() && pieces.all(|piece| !ground.texts.is_library(piece.span.file))
@@ -173,6 +177,41 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
     found.retain(|proposal| is_open(proposal) && !is_empty_group(ground, proposal));
     found.sort_by_key(|proposal| proposal.rank);
     found
+}
+
+/// Where the same statement stands beside a place at which one is proposed, moving it there is tried first: it is likely to
+/// be the one that was meant.
+fn moved_instead(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    let mut moves: Vec<Proposal> = Vec::new();
+    for proposal in &*found {
+        let [Edit { kind: EditKind::Insert { text, is_after, anchor }, .. }] = proposal.edits.as_slice()
+        else {
+            continue;
+        };
+        let Some(node) = (0..syntax.nodes.len()).find(|&node| syntax.nodes[node].span == *anchor) else {
+            continue;
+        };
+        let (siblings, at) = syntax.siblings(node);
+        let gap = at + usize::from(*is_after);
+        let is_same = |other: usize| sources.text(syntax.nodes[siblings[other]].span) == text;
+        // A statement at the place itself would stay where it is.
+        let near = gap.saturating_sub(MOVED_MAX)..(gap + MOVED_MAX).min(siblings.len());
+        let is_elsewhere = |other: &usize| *other != gap && *other + 1 != gap;
+        for other in near.filter(is_elsewhere).filter(|&other| is_same(other)) {
+            let span = syntax.nodes[siblings[other]].span;
+            let edits = vec![Edit::moved(sources, span, *anchor, *is_after)];
+            let rank = found.iter().filter(|own| inserts(own, text)).map(|own| own.rank).min();
+            moves.push(Proposal { rank: rank.unwrap_or(proposal.rank).saturating_sub(1), edits });
+        }
+    }
+    moves.retain(|own| found.iter().all(|known| known.edits != own.edits));
+    found.extend(moves);
+}
+
+fn inserts(proposal: &Proposal, statement: &str) -> bool {
+    let of = |edit: &Edit| matches!(&edit.kind, EditKind::Insert { text, .. } if text == statement);
+    matches!(proposal.edits.as_slice(), [only] if of(only))
 }
 
 /// Whether a group would be committed right before another one, or behind it: an empty one, with which a wait for groups only

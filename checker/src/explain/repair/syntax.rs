@@ -24,7 +24,7 @@ pub struct Syntax {
     /// Calls.
     pub calls: Vec<Call>,
     /// Names of the constants of the files.
-    pub constants: Vec<String>,
+    pub constants: Vec<(String, Span)>,
     /// Names of values that never change.
     pub bindings: Vec<Binding>,
     /// Loops that count.
@@ -246,7 +246,9 @@ impl Syntax {
             for item in &parsed.items {
                 match &item.kind {
                     ItemKind::Object(object) => syntax.object(object),
-                    ItemKind::Constant { name, .. } => syntax.constants.push(name.text.clone()),
+                    ItemKind::Constant { name, value } => {
+                        syntax.constants.push((name.text.clone(), value.place.0))
+                    }
                     ItemKind::Function(function) => {
                         let names = function.parameters.iter().map(|parameter| parameter.name.text.clone());
                         syntax.functions.push(Function {
