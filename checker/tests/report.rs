@@ -502,6 +502,10 @@ kernel late { let v = ld.weak.global.u32 [x]; griddepcontrol.wait; }
 kernel other { launch { warps: 2 } if warpid == 0 { griddepcontrol.wait; } else { let v = ld.weak.global.u32 [x]; } }
 kernel waiting { griddepcontrol.wait; let v = ld.weak.global.u32 [x]; }
 kernel idle { griddepcontrol.launch_dependents; }
+kernel fenced { launch { warps: 2 } if warpid == 1 { st.weak.global.u32 [x], 1; } fence.sc.gpu; bar.sync 0; griddepcontrol.launch_dependents; }
+kernel narrow { st.weak.global.u32 [x], 1; fence.acq_rel.cta; griddepcontrol.launch_dependents; }
+kernel early { griddepcontrol.launch_dependents; st.weak.global.u32 [x], 1; }
+kernel relay { griddepcontrol.wait; griddepcontrol.launch_dependents; }
 kernel spin { await ld.acquire.gpu.global.u32 [ready] == 1; }
 kernel raise { st.release.gpu.global.u32 [ready], 1; }
 kernel own { launch { warps: 2 } shared s[4]: u32; st.weak.shared.u32 [s[2]], 1; }
@@ -543,6 +547,16 @@ fn overlapping_grids_say_who_does_not_wait() {
             "may start once every CTA of produce has executed `griddepcontrol.launch_dependents` (line 4), which \
              releases nothing",
         ),
+        (
+            "launch fenced on a; launch consume on a PDL;",
+            "tid 0 of fenced does so first in its CTA, and its fence, `fence.sc.gpu` (line 5), comes before anything \
+             that tells it of (1)",
+        ),
+        (
+            "launch narrow on a; launch consume on a PDL;",
+            "and the fence of tid 0 of narrow before it, `fence.acq_rel.cta` (line 5), does not reach another grid",
+        ),
+        ("launch early on a; launch consume on a PDL;", "which tid 0 of early does before (1)"),
         ("launch produce on a; launch late on a PDL;", "that of tid 0 of late comes only after (2)"),
         (
             "launch produce on a; launch other on a PDL;",
@@ -552,6 +566,11 @@ fn overlapping_grids_say_who_does_not_wait() {
         (
             "launch produce on a; launch idle on a PDL; launch waiting on a PDL;",
             "that idle has ended says nothing of produce",
+        ),
+        (
+            "launch produce on a; launch relay on a PDL; launch idle on a PDL; launch waiting on a PDL;",
+            "idle is launched with programmatic serialization after relay, which waits for produce, and does not wait \
+             for it, so that idle has ended says nothing of produce",
         ),
         (
             "launch produce on a; launch consume on b;",
@@ -928,4 +947,128 @@ fn a_budget_that_ends_while_an_answer_is_followed_decides_nothing() {
         "{told}"
     );
     assert!(flat.contains("is used up; raise --budget"), "{told}");
+}
+
+#[test]
+fn a_look_of_another_thread_and_a_signal_seen_before_are_told() {
+    let of_another = "kernel k {
+    launch { ctas: 2, warps: 2, cooperative: true }
+    global flag[2]: u32 = 0;
+    global d: u32 = 0;
+    if ctaid == 1 { if tid == 0 { st [d], 1; st.release.gpu [flag[1]], 1; } }
+    else {
+        if tid == 0 { st.release.gpu [flag[0]], 1; }
+        await ld.acquire.gpu [flag[tid]] != 7;
+        bar.sync 0;
+        if tid == 0 { let v = ld [d]; }
+    }
+}
+";
+    let flat = reports(of_another).flat();
+    assert!(
+        flat.contains("tid 1 of cta 0, by whom tid 0 of cta 0 gets there, last looks before that"),
+        "{flat}"
+    );
+    let seen_before = "kernel k {
+    launch { ctas: 2, cooperative: true }
+    global flag: u32 = 0;
+    global d[2]: u32 = 0;
+    if ctaid == 0 {
+        st [d[0]], 1;
+        st.release.gpu [flag], 1;
+        st [d[1]], 1;
+        st.release.gpu [flag], 1;
+    } else {
+        await ld.acquire.gpu [flag] == 1;
+        let a = ld [d[0]];
+        await ld.acquire.gpu [flag] == 1;
+        let b = ld [d[1]];
+    }
+}
+";
+    let flat = reports(seen_before).flat();
+    assert!(
+        flat.contains("tid 0 of cta 0 gave before (1), at `st.release.gpu.global.u32 [flag]` (line 7)"),
+        "{flat}"
+    );
+    assert!(
+        flat.contains("had seen that one already, at `ld.acquire.gpu.global.u32 [flag]` (line 11)"),
+        "{flat}"
+    );
+}
+
+#[test]
+fn an_arrival_that_is_wiped_out_is_named() {
+    let flat = reports(
+        "kernel k {
+    launch { ctas: 2, cooperative: true }
+    global count: u32 = 0;
+    global flag: u32 = 0;
+    var sense = 0;
+    for r in 0..2 {
+        sense ^= 1;
+        if (atom.add.relaxed.gpu.u32 [count], 1) == 1 {
+            st.relaxed.gpu [flag], sense;
+            st.relaxed.gpu [count], 0;
+        }
+        await ld.relaxed.gpu [flag] == sense;
+    }
+}
+",
+    )
+    .flat();
+    assert!(
+        flat.contains(
+            "that wipes out what tid 0 of cta 1 has put there at `atom.relaxed.gpu.global.add.u32 [count]`"
+        ),
+        "{flat}"
+    );
+}
+
+#[test]
+fn a_phase_before_the_first_that_is_missed_is_told() {
+    let flat = reports(
+        "kernel late {
+    launch { warps: 2 }
+    shared empty: mbarrier;
+    if tid == 0 { mbarrier.init [empty], 1; }
+    bar.sync 0;
+    if warpid == 0 { mbarrier.arrive _, [empty]; }
+    else { await mbarrier.try_wait.parity [empty], 1; }
+}
+",
+    )
+    .flat();
+    let sentence = "a wait for this parity passes until phase 0 of empty is complete, and that is over before it looks, \
+                    completed by tid 0 (line 6)";
+    assert!(flat.contains(sentence) && !flat.contains("into `2`"), "{flat}");
+}
+
+#[test]
+fn what_a_repair_does_not_need_is_left_out() {
+    let helps = helps(
+        "kernel k {
+    launch { ctas: 2, cluster: 2 }
+    shared own: mbarrier;
+    shared full: mbarrier;
+    shared slot: u32 = 0;
+    mbarrier.init [own], 1;
+    mbarrier.init [full], 2;
+    fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mbarrier.arrive _, [own];
+    await mbarrier.try_wait.parity [own], 0;
+    st.shared::cluster [mapa(slot, 1 - cluster_ctarank)], 7;
+    mbarrier.arrive.shared::cluster _, [mapa(full, 0)];
+    mbarrier.arrive.shared::cluster _, [mapa(full, 1)];
+    await mbarrier.try_wait.parity.acquire.cluster [full], 0;
+    let v = ld [slot];
+    assert v == 7;
+}
+",
+    );
+    let [help] = helps.as_slice() else { panic!("{helps:#?}") };
+    assert_eq!(help.matches("mbarrier.arrive.release.cluster").count(), 2, "{help}");
+    assert!(!help.contains("try_wait"), "{help}");
 }

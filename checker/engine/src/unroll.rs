@@ -47,7 +47,6 @@ use asynchronous::AsyncLog;
 use barrier::{Alignment, BarrierRecorder, contains_aligned};
 use env::Env;
 use expression::Frame;
-use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id as _;
 use fencepost_dsl::kernel::program::{
     AccessOp, AddressBase, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Launch,
@@ -95,18 +94,6 @@ pub struct UnrollOptions {
     pub unpromised: SortedSet<StorageId>,
     /// Whether registers are read as what they are on the path that reads them.
     pub paths: bool,
-}
-
-impl UnrollOptions {
-    /// The usual ones, with what the variants of a model say of which events there are.
-    pub fn of_model(model: &MemoryModel) -> Self {
-        let has = |name: &str| model.variants.iter().any(|variant| variant == name);
-        Self {
-            elects_first: has("elects-first"),
-            failed_cas_writes: has("failed-cas-writes"),
-            ..Self::default()
-        }
-    }
 }
 
 impl Default for UnrollOptions {

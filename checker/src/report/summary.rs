@@ -18,14 +18,16 @@ use fencepost_dsl::{Diagnostic, SourceMap, Span};
 pub fn summary(case: &Case<'_>, style: Style) -> String {
     let outcome = case.outcome;
     let (head, verdict, claim) = (head(case), verdict(case, style), claim(case));
-    // Colours take no room.
-    let plain =
-        head.chars().count() + self::verdict(case, Style::PLAIN).chars().count() + claim.chars().count();
-    let mut text = if plain + "   ".len() <= style.width || claim.is_empty() {
-        let gap = if claim.is_empty() { "" } else { "   " };
-        format!("{head}: {verdict}{gap}{claim}\n")
+    // Colours take no room, and a verdict is one word.
+    let one_word = self::verdict(case, Style::PLAIN).replace(' ', "_");
+    let first = wrap(&format!("{head}: {one_word}"), style.width).join("\n    ").replace(&one_word, &verdict);
+    let length: usize = [&head, &one_word, &claim].map(|part| part.chars().count()).iter().sum();
+    let mut text = if claim.is_empty() {
+        format!("{first}\n")
+    } else if length + ":    ".len() <= style.width {
+        format!("{first}   {claim}\n")
     } else {
-        format!("{head}: {verdict}\n  {}\n", wrap(&claim, style.width - 2).join("\n  "))
+        format!("{first}\n  {}\n", wrap(&claim, style.width - 2).join("\n  "))
     };
     for (_, text_of) in loops(case) {
         text += &format!("  {}\n", wrap(&text_of, style.width - 2).join("\n    "));

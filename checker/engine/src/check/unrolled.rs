@@ -31,6 +31,18 @@ pub(super) struct Unrolled {
     pub(super) n_merged: usize,
 }
 
+impl UnrollOptions {
+    /// The usual ones, with what the variants of a model say of which events there are.
+    pub fn of_model(model: &MemoryModel) -> Self {
+        let has = |name: &str| model.variants.iter().any(|variant| variant == name);
+        Self {
+            elects_first: has("elects-first"),
+            failed_cas_writes: has("failed-cas-writes"),
+            ..Self::default()
+        }
+    }
+}
+
 /// Unrolls a launch up to a loop bound, again where something that the graph rests on is seen not to hold.
 pub(super) fn unrolled(
     (program, kernel, launch): Of<'_>,

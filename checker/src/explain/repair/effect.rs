@@ -2,8 +2,9 @@
 //!
 //! A finding is gone as well where a wait was made to pass at once, or where what fails is reached no more. Both are asked
 //! of the program with the change: without a wait that the change touches, more has to be wrong than with it, or the wait
-//! waits for nothing; the same without the arrivals at an mbarrier that is initialised otherwise; and what was run before has to be run still: each branch, for a change of a number, and each access,
-//! where a hang stays or a branch depends on something else.
+//! waits for nothing; the same without the arrivals at an mbarrier that is initialised otherwise; and what was run before has
+//! to be run still: each branch, for a change of a number, and each access, where a hang stays or a branch depends on
+//! something else.
 //! Cannot: ask this of waits whose result is used, which cannot be left out, and of branches in functions of the library.
 
 use super::find::Key;

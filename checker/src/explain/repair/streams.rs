@@ -98,7 +98,10 @@ fn events(ground: &Ground<'_>, streams: &[&str], starts: &[usize], found: &mut V
             found.push(Proposal { rank: 15, edits: vec![edit] });
         }
     }
-    let is_free = |name: &&str| !sources.ids().any(|file| sources.file(file).text.contains(*name));
+    // Whatever comments say of it.
+    let mut code = sources.ids().flat_map(|file| sources.file(file).text.lines());
+    let code: Vec<&str> = code.by_ref().map(|line| line.split("//").next().unwrap_or(line)).collect();
+    let is_free = |name: &&str| !code.iter().any(|line| line.contains(*name));
     let name = ["done", "finished", "recorded"].into_iter().find(is_free);
     let stands = nodes().find(|&node| text(node).starts_with("stream "));
     let (Some(name), Some(stands), true) = (name, stands, streams.len() > 1) else { return };
