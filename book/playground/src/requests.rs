@@ -2,7 +2,8 @@
 
 use crate::steps;
 use fencepost::dsl::SourceMap;
-use fencepost::dsl::kernel::{parse, pretty};
+use fencepost::dsl::kernel::parse;
+use fencepost::dsl::kernel::pretty::pretty;
 use fencepost::parallel::on_large_stack;
 use fencepost::report::diagnostic;
 use fencepost::{InputError, Options, Report, Source, Style, check};

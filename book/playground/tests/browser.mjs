@@ -295,6 +295,14 @@ try {
     await withoutFiles();
     if (complaints.length > 0) { throw new Error(`the browser complains:\n${complaints.join("\n")}`); }
     console.log(`the page in ${browser.version()}: ${n} things are as they should be`);
+} catch (error) {
+    // What the page looked like, for whoever reads it.
+    for (const page of browser.contexts().flatMap((context) => context.pages())) {
+        const seen = await page.locator("#status, #outcome, #where").allTextContents().catch(() => []);
+        console.error(`at the end: ${JSON.stringify(seen)}`);
+        await shot(page, "failed").catch(() => {});
+    }
+    throw error;
 } finally {
     await browser.close();
     server.close();
