@@ -14,8 +14,8 @@ const RULES = window.fenceGrammar.patterns.map((rule) => ({
 }));
 const GRAMMAR = new RegExp(RULES.map((rule) => `(${rule.source})`).join("|"), "gm");
 
-function span(look, text) {
-    const element = document.createElement("span");
+function span(look, text, tag = "span") {
+    const element = document.createElement(tag);
     element.className = look;
     element.textContent = text;
     return element;
@@ -72,6 +72,15 @@ function told(text, name, go) {
         }
         if (piece === "") { continue; }
         const element = span([...look].join(" "), "");
+        const code = piece.match(/^\n*([a-z]+)::([a-z-]+)\s*$/);
+        if (code) {
+            const page = span("", piece, "a");
+            page.href = `../reference/codes/${code[1]}.html#${code[1]}${code[2]}`;
+            page.target = "_blank";
+            parts.append(page);
+            page.className = [...look].join(" ");
+            continue;
+        }
         let from = 0;
         for (const place of piece.matchAll(/([^\s[\]]+):([0-9]+):([0-9]+)/g)) {
             if (place[1] !== name) { continue; }

@@ -11,7 +11,7 @@ const [command, pattern = ""] = process.argv.slice(2);
 const dist = new URL("../dist/", import.meta.url);
 const catalogue = JSON.parse(readFileSync(new URL("examples.json", dist), "utf8"));
 const module = await Module.load(new URL("fencepost.wasm", dist));
-const timeless = (text) => text.replace(/"milliseconds":[0-9]+/g, '"milliseconds":0');
+const timeless = (text) => text.replace(/"milliseconds":\{[^}]*\}/g, '"milliseconds":{}');
 
 // Imports none, so that nothing can be asked of whoever has it.
 const imports = WebAssembly.Module.imports(module.compiled);
@@ -61,7 +61,7 @@ times.sort(([a], [b]) => b - a);
 console.log(`${files.length - wrong.length} of ${files.length} as the command says; it took ${(native / 1000).toFixed(0)} s, the module `
     + `${((performance.now() - started - native) / 1000).toFixed(0)} s, ${(module.exports.memory.buffer.byteLength / 1e6).toFixed(0)} MB`);
 console.log(`longest: ${times.slice(0, 3).map(([ms, file]) => `${file} ${Math.round(ms)} ms`).join(", ")}`);
-if (wrong.length > 0) { throw new Error(`not as the command says: ${wrong.join(", ")}`); }
+if (wrong.length > 0) { throw new Error(`not as the command says: ${wrong.slice(0, 10).join(", ")}`); }
 
 // Requests that are none are answered.
 for (const bad of ["", "{", "[]", "null", '{"do":"check"}', '{"do":"dance","name":"x","text":""}', '{"do":"check","name":1,"text":2}']) {
