@@ -105,7 +105,9 @@ def lessons(catalogue):
 
 
 def main():
-    catalogue = {"groups": [], "texts": {}, "uses": {}}
+    # Of findings the book has pages, one for all codes that begin alike.
+    codes = sorted(page.stem for page in (ROOT / "book/src/reference/codes").glob("*.md"))
+    catalogue = {"groups": [], "texts": {}, "uses": {}, "codes": codes}
     lessons(catalogue)
     examples(catalogue)
     n = sum(len(group["items"]) for group in catalogue["groups"])

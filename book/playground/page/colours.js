@@ -73,7 +73,7 @@ function told(text, name, go) {
         if (piece === "") { continue; }
         const element = span([...look].join(" "), "");
         const code = piece.match(/^\n*([a-z]+)::([a-z-]+)\s*$/);
-        if (code) {
+        if (code && catalogue.codes.includes(code[1])) {
             const page = span("", piece, "a");
             page.href = `../reference/codes/${code[1]}.html#${code[1]}${code[2]}`;
             page.target = "_blank";

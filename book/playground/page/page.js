@@ -12,7 +12,7 @@ const id = (name) => document.getElementById(name);
 const editor = new Editor();
 const checker = new Checker();
 const steps = new Steps(stepped);
-let catalogue = { groups: [], texts: {} };
+let catalogue = { groups: [], texts: {}, uses: {}, codes: [] };
 // What is in the editor: how reports call it, and which other texts it can use.
 let current = { name: NAME, files: {} };
 // Of which text the result is that is shown.
