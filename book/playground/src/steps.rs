@@ -3,8 +3,8 @@
 use crate::requests::Request;
 use fencepost::check::executions::{Executions, NoExecution};
 use fencepost::check::{CheckError, Config, UNROLL, UNROLL_MAX, usual_properties};
-use fencepost::dsl::kernel::{LoadOptions, load};
 use fencepost::dsl::index::Id;
+use fencepost::dsl::kernel::{LoadOptions, load};
 use fencepost::dsl::{Diagnostic, SourceMap, litmus};
 use fencepost::encode::Treatment;
 use fencepost::event::AgentId;

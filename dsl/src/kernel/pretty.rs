@@ -1,7 +1,7 @@
 //! A syntax tree back to text in the canonical layout, comments and single blank lines kept.
 //!
-//! Parsing the result gives the same tree, with the modifiers of each opcode in PTX's order. Comments inside an expression move to the end of its statement. Those behind lines
-//! that stand in one column stay in one.
+//! Parsing the result gives the same tree, with the modifiers of each opcode in PTX's order. Comments inside an expression move
+//! to the end of its statement. Those behind lines that stand in one column stay in one.
 
 use super::ast::{
     Block, Comment, Else, Expr, ExprKind, File, HostCall, Initial, Item, ItemKind, Memory, Object, Operand,
