@@ -498,7 +498,8 @@ fn what_is_wrong_with_a_compiled_kernel_is_shown_there_and_a_new_version_of_it_i
     editor.change(&compiled, 3, &wrong);
     assert_eq!(shown_of(&mut editor, &compiled), json!([]));
     editor.save(&compiled);
-    assert_ne!(shown_of(&mut editor, &compiled), json!([]));
+    // What was found before may be taken away more than once.
+    while shown_of(&mut editor, &compiled) == json!([]) {}
     editor.tell("textDocument/didClose", &json!({ "textDocument": { "uri": uri } }));
     assert_eq!(shown_of(&mut editor, &compiled), json!([]));
     editor.end();
