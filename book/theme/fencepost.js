@@ -3,28 +3,24 @@
 (function () {
     "use strict";
 
-    function fence(hljs) {
-        return {
-            name: "fence",
-            keywords: {
-                keyword: "kernel program fn const use launch global shared param register tmem symmetric multimem constant "
-                    + "texture surface view of alias client let var if else for in while loop break await assert assume "
-                    + "reachable final exit return stream event record wait synchronize on with shape as",
-                type: "u8 u16 u32 u64 b128 pred mbarrier tensormap",
-                literal: "true false",
-                built_in: "tid ntid laneid warpid nwarpid ctaid nctaid clusterid nclusterid cluster_ctarank cluster_nctarank "
-                    + "gpuid ngpuid mapa peer",
-            },
-            contains: [
-                hljs.COMMENT("//", "$"),
-                hljs.C_BLOCK_COMMENT_MODE,
-                hljs.QUOTE_STRING_MODE,
-                // An opcode, with its modifiers.
-                { className: "title", begin: /\b[a-zA-Z_][a-zA-Z0-9_]*(?:(?:\.|::)[a-zA-Z0-9_]+)+/ },
-                { className: "title", begin: /\b(?:ld|st)(?=\s*\[)/ },
-                { className: "number", begin: /\b(?:0x[0-9a-fA-F_]+|0b[01_]+|[0-9][0-9_]*)(?:u8|u16|u32|u64)?\b/ },
-            ],
-        };
+    // What a scope of the grammar is to highlight.js.
+    const CLASSES = [
+        ["comment", "comment"], ["string", "string"], ["keyword.operator.word", "title"], ["storage", "keyword"],
+        ["keyword", "keyword"], ["variable.language", "built_in"], ["support.type", "type"],
+        ["constant.language", "literal"], ["constant.numeric", "number"],
+    ];
+
+    // The grammar of editors (`fence.js`, which is generated), rule by rule.
+    function fence() {
+        const contains = [];
+        for (const rule of window.fenceGrammar.patterns) {
+            const known = CLASSES.find(function (entry) { return rule.name.startsWith(entry[0]); });
+            if (!known) { continue; }
+            contains.push(rule.begin
+                ? { className: known[1], begin: new RegExp(rule.begin), end: new RegExp(rule.end) }
+                : { className: known[1], begin: new RegExp(rule.match) });
+        }
+        return { name: "fence", contains: contains };
     }
 
     function cat(hljs) {
@@ -94,8 +90,25 @@
         verdict.textContent = text;
         verdict.className = mark(text);
         line.append(file, verdict);
+        const link = run(block.textContent);
+        if (link) { line.append(link); }
         const pre = block.closest("pre");
         if (pre && pre.parentNode) { pre.parentNode.insertBefore(line, pre); }
+    }
+
+    // Leads to the playground with the kernel in it. The book may be opened without that: from a folder, or as a draft.
+    function run(text) {
+        if (!window.fenceLink || !location.protocol.startsWith("http")) { return null; }
+        const link = document.createElement("a");
+        link.className = "fp-run";
+        link.textContent = "run";
+        link.title = "Check this kernel in the playground";
+        link.target = "_blank";
+        link.rel = "noopener";
+        const page = (typeof path_to_root === "string" ? path_to_root : "") + "playground/index.html";
+        link.href = page;
+        window.fenceLink.pack(text).then(function (part) { link.href = page + "#" + part; });
+        return link;
     }
 
     // Ids of rules lead to the page that has their sentences.
@@ -158,7 +171,7 @@
     }
 
     if (typeof hljs !== "undefined") {
-        hljs.registerLanguage("fence", fence);
+        if (window.fenceGrammar) { hljs.registerLanguage("fence", fence); }
         hljs.registerLanguage("cat", cat);
         hljs.registerLanguage("console", console_);
         const highlight = hljs.highlightElement || hljs.highlightBlock;

@@ -218,8 +218,9 @@ pub fn explain(graph: &EventGraph, model: &MemoryModel, finding: &Finding) -> Ex
 /// The example or counter-example of a litmus condition, with everything that was read, as context for a trace.
 pub fn condition(graph: &EventGraph, witness: &Witness) -> Explanation {
     let mut explanation = bare(&findings::remark::NOTHING_COMPLETES, Subject::Completion);
-    let executed = &witness.execution.executed;
-    explanation.reads = executed.iter().filter_map(|event| read_fact(graph, witness, event)).collect();
+    let reads =
+        witness.execution.executed.iter().filter(|event| witness.execution.sources.contains_key(event));
+    explanation.reads = reads.filter_map(|event| read_fact(graph, witness, event)).collect();
     explanation
 }
 

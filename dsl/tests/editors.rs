@@ -47,15 +47,29 @@ fn grammar() -> String {
     text + "\n  ]\n}\n"
 }
 
-#[test]
-fn the_grammar_of_editors_has_the_words_of_the_language() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("editors/vscode/syntaxes/fence.tmLanguage.json");
-    let grammar = grammar();
+/// The file is what it was made from, or is made anew.
+fn is_written(path: &str, wanted: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &grammar).expect("it can be written");
+        std::fs::write(&path, wanted).expect("it can be written");
     }
     let written = std::fs::read_to_string(&path).expect("it is there");
-    assert_eq!(written, grammar, "write it anew with `BLESS=1 cargo test -p fencepost-dsl --test editors`");
+    assert_eq!(written, wanted, "write it anew with `BLESS=1 cargo test -p fencepost-dsl --test editors`");
+}
+
+#[test]
+fn the_grammar_of_editors_has_the_words_of_the_language() {
+    is_written("editors/vscode/syntaxes/fence.tmLanguage.json", &grammar());
+}
+
+/// The book and the playground colour by the same grammar, as a script since a page opened from disk can fetch nothing.
+#[test]
+fn the_grammar_of_pages_is_that_of_editors() {
+    let script = format!(
+        "// Written by `BLESS=1 cargo test -p fencepost-dsl --test editors`.\nwindow.fenceGrammar = {};\n",
+        grammar().trim_end()
+    );
+    is_written("../book/theme/fence.js", &script);
 }
 
 #[test]

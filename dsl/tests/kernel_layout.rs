@@ -1,12 +1,13 @@
 //! The layout of the formatter is final: laid out again, no text changes, whatever it was before. And nothing is lost: the
-//! tree with its comments is the same before and after.
+//! tree with its comments is the same before and after, but for the order of modifiers, which is PTX's after it.
 
 #[path = "kernel/random.rs"]
 mod random;
 
-use fencepost_dsl::FileId;
-use fencepost_dsl::kernel::parse;
+use fencepost_dsl::kernel::ast::{Name, Place};
 use fencepost_dsl::kernel::pretty::pretty;
+use fencepost_dsl::kernel::{isa, parse};
+use fencepost_dsl::{FileId, Span};
 use random::Random;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,51 @@ fn texts() -> Vec<(String, String)> {
     found
 }
 
+/// What an opcode looks like with its modifiers in order.
+fn ordered(opcode: &str) -> String {
+    isa::ordered(&Name { text: opcode.to_owned(), place: Place(Span::new(FileId(0), 0, opcode.len())) })
+}
+
+/// Pieces of a text that are comments, texts, words with dots in them, or a character of anything else.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let behind =
+            |from: usize, end: &str| rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len());
+        let is_of_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':');
+        let length = match first {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => behind(2, "*/"),
+            '"' => behind(1, "\""),
+            _ if first.is_ascii_alphabetic() => rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()),
+            _ => first.len_utf8(),
+        };
+        let (piece, after) = rest.split_at(length);
+        found.push(piece);
+        rest = after;
+    }
+    found
+}
+
+/// A text with the modifiers of each opcode in order.
+fn in_order(text: &str) -> String {
+    pieces(text)
+        .into_iter()
+        .map(|piece| if piece.contains('.') { ordered(piece) } else { piece.to_owned() })
+        .collect()
+}
+
+/// The opcode with its modifiers anyhow.
+fn shuffled(opcode: &str, random: &mut Random) -> String {
+    let mut words: Vec<&str> = opcode.split('.').collect();
+    for at in 1..words.len() {
+        let other = 1 + random.below(words.len() - 1);
+        words.swap(at, other);
+    }
+    words.join(".")
+}
+
 /// Whether a text parses, and so has a layout; what is wrong with that is a failure.
 fn is_laid_out(name: &str, text: &str) -> bool {
     let (tree, errors) = parse(text, FileId(0));
@@ -47,6 +93,10 @@ fn is_laid_out(name: &str, text: &str) -> bool {
     let Some(once) = pretty(&tree) else { panic!("{name}: no layout\n{text}") };
     let (again, errors) = parse(&once, FileId(0));
     assert!(errors.is_empty(), "{name}: the layout does not parse: {errors:?}\n{text}\n=>\n{once}");
+    let tree = match in_order(text) {
+        ordered if ordered == text => tree,
+        ordered => parse(&ordered, FileId(0)).0,
+    };
     assert!(tree == again, "{name}: the layout is another program\n{text}\n=>\n{once}");
     let twice = pretty(&again).expect("it parses");
     assert!(once == twice, "{name}: laid out twice\n{text}\n=>\n{once}\n=>\n{twice}");
@@ -120,7 +170,17 @@ fn mutated(text: &str, random: &mut Random) -> String {
         at
     };
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-    match random.below(6) {
+    match random.below(7) {
+        // Modifiers of an opcode stand anyhow.
+        6 => {
+            let mut all: Vec<String> = pieces(text).into_iter().map(str::to_owned).collect();
+            let dotted: Vec<usize> =
+                (0..all.len()).filter(|&at| all[at].contains('.') && !all[at].starts_with('/')).collect();
+            if let Some(&at) = dotted.get(random.below(dotted.len().max(1))) {
+                all[at] = shuffled(&all[at], random);
+            }
+            all.concat()
+        }
         0 if lines.len() > 1 => {
             lines.remove(random.below(lines.len()));
             lines.concat()
@@ -177,4 +237,65 @@ fn ten_thousand_mutated_files_are_laid_out_for_good() {
         n_parsed += usize::from(is_laid_out(name, &text));
     }
     assert!(n_parsed * 3 > n_tried, "only {n_parsed} of {n_tried} parse");
+}
+
+/// Opcodes of a text of PTX: what a line begins with, or what is behind a guard.
+fn opcodes(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with(['.', '/', '$', '%']));
+    lines.filter_map(|line| {
+        let line =
+            if line.starts_with('@') { line.split_once(char::is_whitespace)?.1.trim_start() } else { line };
+        line.split([' ', '\t', ';']).next()
+    })
+}
+
+#[test]
+fn opcodes_that_a_compiler_wrote_stay_as_they_are() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ptx");
+    let mut n = 0;
+    for entry in fs::read_dir(folder).expect("it is there").flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "ptx") {
+            let text = fs::read_to_string(&path).expect("it is text");
+            for opcode in opcodes(&text).filter(|opcode| opcode.contains('.')) {
+                assert_eq!(ordered(opcode), opcode, "{}", path.display());
+                n += 1;
+            }
+        }
+    }
+    assert!(n > 300, "{n} opcodes");
+}
+
+#[test]
+fn modifiers_come_into_the_order_of_ptx() {
+    for (written, wanted) in [
+        ("st.global.u32.weak", "st.weak.global.u32"),
+        ("ld.gpu.u32.acquire.global", "ld.acquire.gpu.global.u32"),
+        ("atom.u32.cas.global.gpu.acq_rel", "atom.acq_rel.gpu.global.cas.u32"),
+        ("fence.gpu.acq_rel", "fence.acq_rel.gpu"),
+        ("atom.add.u32.gpu.relaxed", "atom.add.relaxed.gpu.u32"),
+        // Two of a kind, one that is none, and what is no opcode: errors, which stay as they were written.
+        ("st.u32.u64", "st.u32.u64"),
+        ("st.u32.weka", "st.u32.weka"),
+        ("foo.b.a", "foo.b.a"),
+    ] {
+        assert_eq!(ordered(written), wanted);
+    }
+}
+
+/// Whoever writes the modifiers anyhow gets the file that they are in order in.
+#[test]
+fn shuffled_modifiers_come_into_one_order() {
+    let mut random = Random(20_261_127);
+    let (mut n, mut n_changed) = (0, 0);
+    for (name, text) in texts().into_iter().filter(|(name, _)| name.contains("/examples/")) {
+        for opcode in pieces(&text).into_iter().filter(|piece| piece.contains('.')) {
+            // Only what is in order to begin with is an opcode of a row, and words of its name do not move.
+            let once = ordered(&shuffled(opcode, &mut random));
+            assert_eq!(ordered(&once), once, "{name}: {opcode}");
+            n += 1;
+            n_changed += usize::from(once != *opcode);
+        }
+    }
+    assert!(n > 5_000 && n_changed * 2 < n, "{n} opcodes, {n_changed} of them not as before");
 }

@@ -449,3 +449,58 @@ fn settings_of_the_project_apply_in_an_editor() {
     assert!(first.contains("fencepost.toml:1:1") && first.contains("did you mean `budget`?"), "{first}");
     editor.end();
 }
+
+/// The next diagnostics of this file.
+fn shown_of(editor: &mut Editor, uri: &str) -> Value {
+    loop {
+        let shown = editor.shown();
+        if shown["uri"] == uri {
+            return shown["diagnostics"].clone();
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_compiled_kernel_is_shown_there_and_a_new_version_of_it_is_checked() {
+    let mut editor = Editor::start("compiled");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ptx");
+    let read = |name: &str| fs::read_to_string(examples.join(name)).expect("it is there");
+    let (harness, right) = (read("spin_lock.fence"), read("spin_lock.ptx"));
+    let wrong = right.replace("st.release.gpu.b32", "st.relaxed.gpu.b32");
+    assert_ne!(wrong, right, "something was taken out");
+    fs::write(editor.folder.join("spin_lock.ptx"), &wrong).expect("it is written");
+    let uri = editor.open("spin_lock.fence", &harness);
+    let compiled = editor.uri("spin_lock.ptx");
+    editor.save(&uri);
+    // The compiled file need not be open.
+    let found = shown_of(&mut editor, &compiled);
+    let first = &found[0];
+    let line =
+        usize::try_from(first["range"]["start"]["line"].as_u64().expect("a line")).expect("a small one");
+    let text = wrong.lines().nth(line).expect("a line of it");
+    assert!(text.contains("ld.") || text.contains("st.") || text.contains("atom."), "{text}");
+    assert!(first["message"].as_str().is_some_and(|message| message.contains("spin_lock.fence")), "{first}");
+    // A compiler writes it anew, and the editor says so: nothing is wrong with it any more.
+    fs::write(editor.folder.join("spin_lock.ptx"), &right).expect("it is written");
+    editor.tell("workspace/didChangeWatchedFiles", &json!({ "changes": [{ "uri": compiled, "type": 2 }] }));
+    assert_eq!(shown_of(&mut editor, &compiled), json!([]));
+    assert_eq!(shown_of(&mut editor, &uri), json!([]));
+    // It is opened, spoilt and saved: it has no errors of the kernel language, and the harness is checked.
+    editor.open("spin_lock.ptx", &wrong);
+    assert_eq!(shown_of(&mut editor, &compiled), json!([]));
+    editor.save(&compiled);
+    let found = shown_of(&mut editor, &compiled);
+    assert_eq!(found[0]["code"], first["code"]);
+    assert_eq!(editor.at("textDocument/hover", &compiled, &wrong, "atom"), Value::Null);
+    // What is typed into it is another text, and what was found is gone; so it is once the harness is closed.
+    editor.change(&compiled, 2, &right);
+    assert_eq!(shown_of(&mut editor, &compiled), json!([]));
+    editor.change(&compiled, 3, &wrong);
+    assert_eq!(shown_of(&mut editor, &compiled), json!([]));
+    editor.save(&compiled);
+    // What was found before may be taken away more than once.
+    while shown_of(&mut editor, &compiled) == json!([]) {}
+    editor.tell("textDocument/didClose", &json!({ "textDocument": { "uri": uri } }));
+    assert_eq!(shown_of(&mut editor, &compiled), json!([]));
+    editor.end();
+}

@@ -1,6 +1,7 @@
 //! Checks of saved files, on threads of their own.
 
 use crate::documents::{Documents, name_of, range};
+use crate::elsewhere;
 use crate::front::Front;
 use crate::project::{self, Known};
 use fencepost::api::{Finding, InputProblem, Place, Region};
@@ -41,6 +42,8 @@ pub struct Found {
     pub diagnostics: Vec<Value>,
     /// Changes that were checked.
     pub fixes: Vec<Fix>,
+    /// What is shown in compiled files that the text imports, by their names.
+    pub elsewhere: BTreeMap<String, Vec<Value>>,
 }
 
 /// A file that is to be checked.
@@ -61,6 +64,8 @@ pub struct State {
     pub documents: Documents,
     /// What is known of it, by URI.
     pub found: BTreeMap<String, Found>,
+    /// What is shown in compiled files, by URI.
+    pub elsewhere: BTreeMap<String, Vec<Value>>,
     /// What waits, the oldest first; of one file the newest only.
     jobs: Vec<Job>,
     /// The newest check of each file, until it is done or nobody asks for it any more.
@@ -149,6 +154,9 @@ impl Shared {
     /// checked.
     pub fn publish(&self, state: &State, uri: &str) {
         let Some(document) = state.documents.get(uri) else { return };
+        if elsewhere::is_compiled(&name_of(uri)) {
+            return self.show(uri, Some(document.version), elsewhere::diagnostics(state, uri));
+        }
         let mut diagnostics = Front::of(&state.documents, uri).diagnostics;
         let found = state.found.get(uri).filter(|found| found.version == document.version);
         if let (true, Some(found)) = (diagnostics.is_empty(), found) {
@@ -197,6 +205,7 @@ impl Shared {
             self.tell_progress(&state, job.number, &json!({ "kind": "end" }));
             state.found.insert(job.uri.clone(), found);
             self.publish(&state, &job.uri);
+            elsewhere::publish(self, &mut state);
         }
     }
 }
@@ -210,7 +219,7 @@ fn broken(job: &Job, message: &str) -> Found {
     let message =
         format!("{message}\nthis is a bug of Fencepost, not of the kernel, and there is no verdict");
     let told = json!({ "range": range(&job.text, &(0..0)), "severity": 1, "source": "fencepost", "message": message });
-    Found { version: job.version, diagnostics: vec![told], fixes: Vec::new() }
+    Found { version: job.version, diagnostics: vec![told], ..Found::default() }
 }
 
 fn examine(documents: &Documents, job: &Job, options: &Options) -> Found {
@@ -246,6 +255,9 @@ fn examine(documents: &Documents, job: &Job, options: &Options) -> Found {
             let mut diagnostic = finding_told(finding, &of, job, &name);
             if is_known {
                 diagnostic["severity"] = json!(project::INFORMATION);
+            }
+            if let Some((file, told)) = elsewhere::told(documents, finding, &diagnostic, &name) {
+                found.elsewhere.entry(file).or_default().push(told);
             }
             found.fixes.extend(fix(finding, &diagnostic, job, &name));
             found.diagnostics.push(diagnostic);

@@ -6,6 +6,7 @@
 mod answers;
 mod check;
 mod documents;
+mod elsewhere;
 mod front;
 mod names;
 mod project;

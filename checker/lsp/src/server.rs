@@ -2,7 +2,8 @@
 
 use crate::answers::Spot;
 use crate::check::Shared;
-use crate::documents::offset;
+use crate::documents::{name_of, offset};
+use crate::elsewhere;
 use fencepost::parallel::on_large_stack;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
 use serde_json::{Value, json};
@@ -16,6 +17,11 @@ pub fn run(connection: &Connection) -> Result<(), String> {
     let sender = connection.sender.clone();
     // Nobody is there to be told where it cannot be sent.
     let shared = Shared::new(move |message| drop(sender.send(message)), has_progress);
+    if offered.pointer("/capabilities/workspace/didChangeWatchedFiles/dynamicRegistration")
+        == Some(&json!(true))
+    {
+        shared.send(watch().into());
+    }
     for message in &connection.receiver {
         match message {
             Message::Request(request) => {
@@ -36,6 +42,15 @@ pub fn run(connection: &Connection) -> Result<(), String> {
         }
     }
     Err("the editor is gone".to_owned())
+}
+
+/// Asks to be told when a compiler has written a file.
+fn watch() -> Request {
+    let options = json!({ "watchers": [{ "globPattern": "**/*.ptx" }] });
+    let registration =
+        json!({ "id": "ptx", "method": "workspace/didChangeWatchedFiles", "registerOptions": options });
+    let parameters = json!({ "registrations": [registration] });
+    Request::new("watch-ptx".to_owned().into(), "client/registerCapability".to_owned(), parameters)
 }
 
 fn capabilities() -> Value {
@@ -73,7 +88,8 @@ fn result(shared: &Shared, method: &str, parameters: &Value) -> Option<Result<Va
         return Some(Ok(actions(shared, parameters)));
     }
     let documents = shared.state().documents.clone();
-    let spot = Spot::of(&documents, parameters);
+    let uri = parameters.pointer("/textDocument/uri").and_then(Value::as_str).unwrap_or_default();
+    let spot = Spot::of(&documents, parameters).filter(|_| !elsewhere::is_compiled(&name_of(uri)));
     let of_spot =
         |answer: &dyn Fn(&Spot<'_>) -> Option<Value>| spot.as_ref().and_then(answer).unwrap_or(Value::Null);
     Some(Ok(match method {
@@ -132,6 +148,12 @@ fn notice(shared: &Shared, note: &Notification) {
         }
         return;
     }
+    if note.method == "workspace/didChangeWatchedFiles" {
+        let changes = parameters.get("changes").and_then(Value::as_array);
+        let uris = changes.into_iter().flatten().filter_map(|change| change.get("uri")?.as_str());
+        uris.filter(|uri| elsewhere::is_compiled(&name_of(uri))).for_each(|uri| compiled(shared, uri));
+        return;
+    }
     let Some(uri) = parameters.pointer("/textDocument/uri").and_then(Value::as_str) else { return };
     match note.method.as_str() {
         "textDocument/didOpen" => {
@@ -143,6 +165,7 @@ fn notice(shared: &Shared, note: &Notification) {
             shared.publish(&state, uri);
         }
         "textDocument/didChange" => change(shared, uri, parameters),
+        "textDocument/didSave" if elsewhere::is_compiled(&name_of(uri)) => compiled(shared, uri),
         "textDocument/didSave" => {
             shared.publish(&shared.state(), uri);
             shared.check(uri);
@@ -154,8 +177,24 @@ fn notice(shared: &Shared, note: &Notification) {
             if state.documents.close(uri) {
                 shared.show(uri, None, Vec::new());
             }
+            // Of a compiled file that is closed it is shown again, and of a harness that is closed nothing more.
+            state.elsewhere.remove(uri);
+            elsewhere::publish(shared, &mut state);
         }
         _ => {}
+    }
+}
+
+/// There is a new version of a compiled file: whoever imports it is checked.
+fn compiled(shared: &Shared, uri: &str) {
+    let harnesses = {
+        let mut state = shared.state();
+        elsewhere::forget(&mut state, uri);
+        elsewhere::publish(shared, &mut state);
+        elsewhere::importers(&state.documents, &name_of(uri))
+    };
+    for harness in harnesses {
+        shared.check(&harness);
     }
 }
 
@@ -180,5 +219,8 @@ fn change(shared: &Shared, uri: &str, parameters: &Value) {
     drop(state);
     // What is found of a text that is no more is shown nowhere.
     shared.cancel(uri);
-    shared.publish(&shared.state(), uri);
+    let mut state = shared.state();
+    elsewhere::forget(&mut state, uri);
+    shared.publish(&state, uri);
+    elsewhere::publish(shared, &mut state);
 }

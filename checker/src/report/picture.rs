@@ -247,7 +247,9 @@ impl Layout {
         layout.paragraph(&mut y, &story.headline, Role::Title);
         let rules =
             if story.rules.is_empty() { String::new() } else { format!("  {}", story.rules.join(", ")) };
-        layout.paragraph(&mut y, &format!("{}{rules}", story.code), Role::Note);
+        if !story.code.is_empty() {
+            layout.paragraph(&mut y, &format!("{}{rules}", story.code), Role::Note);
+        }
         let sizes = sizes_of_rows(story, &routes, widest, y + 8);
         layout.add_lanes(&sizes, y + 8);
         layout.add_steps(story, &sizes);

@@ -12,8 +12,7 @@ mod words;
 pub use choice::{Choice, Pick};
 pub use json::json;
 pub use meant::{meant, none};
-use words::ways as ways_told;
-pub use words::{Wrong, deed, end, memory, prompt, story, text, wrong};
+pub use words::{Wrong, deed, end, memory, prompt, standing, story, text, ways, wrong};
 
 use super::Case;
 use super::story::{Deed, Deeds, Outcome, Standstill, Told};
@@ -282,7 +281,7 @@ impl<'a> Run<'a> {
             Pick::Value(value) => values.iter().position(|&own| own == Some(value)),
         };
         found.ok_or_else(|| {
-            let told = ways_told(self, agent, ways);
+            let told = words::ways(self, agent, ways);
             let told: Vec<String> =
                 told.into_iter().enumerate().map(|(at, text)| format!("#{} {text}", at + 1)).collect();
             let open = if ways.cut.is_some() { "; whether there are others is not known" } else { "" };

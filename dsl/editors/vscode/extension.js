@@ -11,7 +11,8 @@ function command() {
 async function start() {
     const server = { command: command(), args: ["lsp"] };
     client = new LanguageClient("fencepost", "Fencepost", { run: server, debug: server }, {
-        documentSelector: [{ language: "fence" }],
+        // Compiled kernels, too: what is found in them is shown there, and saving one has its harness checked.
+        documentSelector: [{ language: "fence" }, { scheme: "file", pattern: "**/*.ptx" }],
     });
     try {
         await client.start();

@@ -4,6 +4,7 @@
 //! stand in any order, and two functions: one for what no slot can say of the words, one that takes the operands. [`words`]
 //! reads an opcode by its row and spells it out in full; nothing else looks at an instruction's words.
 
+use super::ast::Name;
 use super::opcode::Opcode;
 use super::program::{AccessOp, InstructionKind, RegisterId, Width};
 use super::resolve::instruction::Site;
@@ -439,6 +440,11 @@ pub(super) fn read<'a>(opcode: &Opcode<'a>, target: Target) -> Result<Words<'a>,
         None if foreign::is_known(opcode.mnemonic) => Err(foreign::foreign(opcode)),
         None => Err(unknown::unknown(opcode)),
     }
+}
+
+/// An opcode with its modifiers in PTX's order, so that it assembles: that of its row. What is no opcode stays as it is.
+pub fn ordered(name: &Name) -> String {
+    words::ordered(&Opcode::new(name)).unwrap_or_else(|| name.text.clone())
 }
 
 /// The table of the book: every form of PTX that is read, with its words and the first version that has it.

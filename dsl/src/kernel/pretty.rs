@@ -1,12 +1,13 @@
 //! A syntax tree back to text in the canonical layout, comments and single blank lines kept.
 //!
-//! Parsing the result gives the same tree. Comments inside an expression move to the end of its statement. Those behind lines
-//! that stand in one column stay in one.
+//! Parsing the result gives the same tree, with the modifiers of each opcode in PTX's order. Comments inside an expression move
+//! to the end of its statement. Those behind lines that stand in one column stay in one.
 
 use super::ast::{
     Block, Comment, Else, Expr, ExprKind, File, HostCall, Initial, Item, ItemKind, Memory, Object, Operand,
     Pattern, Range, Setting, SettingValue, Statement, StatementKind, UnaryOp, View,
 };
+use super::isa;
 use crate::vocabulary::Proxy;
 use std::fmt::Write as _;
 
@@ -366,7 +367,7 @@ fn top(value: &Expr) -> String {
     match &value.kind {
         ExprKind::Instruction { opcode, operands } => {
             let operands: Vec<String> = operands.iter().map(operand).collect();
-            format!("{} {}", opcode.text, operands.join(", ")).trim_end().to_owned()
+            format!("{} {}", isa::ordered(opcode), operands.join(", ")).trim_end().to_owned()
         }
         _ => expr(value),
     }

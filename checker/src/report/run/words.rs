@@ -311,10 +311,9 @@ pub fn memory(run: &Run<'_>) -> Vec<(String, Vec<String>)> {
     cells.into_values().collect()
 }
 
-/// What can be done next, for who is asked.
-pub fn prompt(run: &Run<'_>, pending: Option<(AgentId, &Ways)>, style: Style) -> String {
-    let mut text = String::new();
-    let standing = |agent| match run.standing(agent) {
+/// What a thread or operation is at, for who is asked; `None` once it has ended.
+pub fn standing(run: &Run<'_>, agent: AgentId) -> Option<String> {
+    match run.standing(agent) {
         Standing::Can(deed) => {
             let way = Way { events: deed.events, shown: std::sync::Arc::clone(run.shown()) };
             Some(format!("can do {}", run.line_of(way.events[0], &way)))
@@ -325,10 +324,15 @@ pub fn prompt(run: &Run<'_>, pending: Option<(AgentId, &Ways)>, style: Style) ->
         }
         Standing::Stops => run.standstill(agent, run.shown()).map(|stop| stop.what),
         Standing::Over => None,
-    };
+    }
+}
+
+/// What can be done next, for who is asked.
+pub fn prompt(run: &Run<'_>, pending: Option<(AgentId, &Ways)>, style: Style) -> String {
+    let mut text = String::new();
     for agent in run.agents() {
         let is_next = pending.is_some_and(|(next, _)| next == agent);
-        let Some(told) = standing(agent) else { continue };
+        let Some(told) = standing(run, agent) else { continue };
         let mark = if is_next { ">" } else { " " };
         text += &format!("{mark} {}: {told}\n", style.paint("1", &run.name(agent)));
         if let Some((_, found)) = pending.filter(|(next, found)| *next == agent && found.ways.len() > 1) {

@@ -120,7 +120,8 @@ impl Story {
         // Steps are numbered by rows.
         drafts.iter_mut().for_each(|draft| draft.key = None);
         let story = teller.told(drafts);
-        Self { headline: String::new(), notes: Vec::new(), ..story }
+        // It is of no finding, and each step says where what it reads is from.
+        Self { headline: String::new(), code: "", why: Vec::new(), notes: Vec::new(), ..story }
     }
 }
 

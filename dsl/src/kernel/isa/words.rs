@@ -73,6 +73,32 @@ pub fn read<'a>(
     Ok(words)
 }
 
+/// The opcode with its modifiers in the order of its row, which is PTX's; as it is, where they are not those of one. An operation
+/// right behind the name stays there: so compilers write `atom.add.relaxed.gpu.u32`, and so it assembles.
+pub fn ordered(opcode: &Opcode<'_>) -> Option<String> {
+    let begins = super::families().chain(super::spa_families()).filter(|family| leads(family.name, opcode));
+    let form = form(begins.max_by_key(|family| family.name.len())?, opcode)?;
+    let (name, rest) = opcode.modifiers.split_at(form.name.split('.').count() - 1);
+    let mut taken: Vec<Option<&str>> = vec![None; form.slots.len()];
+    let mut first = None;
+    for (at, modifier) in rest.iter().enumerate() {
+        let fits = |slot: &Slot| slot.words.iter().any(|word| slot.takes(word, modifier.text));
+        let free = (0..taken.len()).find(|&index| taken[index].is_none() && fits(&form.slots[index]))?;
+        // Where a word stands that is not checked, no row says.
+        if matches!(form.slots[free].need, Need::Unsupported(_) | Need::Refused(_)) {
+            return None;
+        }
+        match form.slots[free].key {
+            Key::Operation if at == 0 => first = Some(free),
+            _ => {}
+        }
+        taken[free] = Some(modifier.text);
+    }
+    let first = first.and_then(|slot| taken[slot].take());
+    let words = name.iter().map(|modifier| modifier.text).chain(first).chain(taken.into_iter().flatten());
+    Some(words.fold(opcode.mnemonic.to_owned(), |text, word| text + "." + word))
+}
+
 impl<'a> Words<'a> {
     /// The row.
     pub fn form(&self) -> &'static Form {
