@@ -252,6 +252,9 @@ impl Report {
             line(format_args!("  a second reading: {}", derived.to_text()));
         }
         line(format_args!("taken on trust"));
+        if self.trusted.is_empty() {
+            line(format_args!("  nothing but this program, which reads the languages as the checker does"));
+        }
         for trusted in &self.trusted {
             let needs = match &trusted.needs[..] {
                 [] => String::new(),

@@ -326,6 +326,8 @@ impl<'a> Comparing<'a> {
             let is_known = match told.end {
                 // Whether anybody else comes to a barrier is not seen from here.
                 End::Stands if at_barrier => true,
+                // A wait that goes on whatever is there.
+                End::Stands if run.told.stays_on.as_ref().is_some_and(BTreeSet::is_empty) => true,
                 End::Broken => broken.iter().any(|own| begins(own, told)),
                 _ => cut.iter().any(|own| begins(told, own)),
             };
