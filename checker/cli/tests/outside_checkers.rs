@@ -1,5 +1,5 @@
-//! Programs of others on what is exported, and another solver in place of ours: `drat-trim`, `lrat-check`, `cake_lpr` and `cadical`,
-//! each where it is installed; where it is not, the suite says so.
+//! Programs of others on what is exported, and another solver in place of ours: `drat-trim`, `lrat-check`, `cake_lpr` and
+//! `cadical`, each where it is installed; where it is not, the suite says so.
 
 #[path = "cli/support.rs"]
 #[expect(dead_code, reason = "other suites use the rest")]
