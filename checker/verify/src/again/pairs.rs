@@ -122,7 +122,7 @@ impl Pairs<'_> {
     /// Whether two events happen in one run.
     fn meet(&self, a: usize, b: usize) -> bool {
         let both = |(_, unfolded): &Same<'_>| unfolded.events.contains(&a) && unfolded.events.contains(&b);
-        self.same.iter().flatten().any(|own| both(own))
+        self.same.iter().flatten().any(both)
     }
 
     fn dependencies(&self, left: &mut BTreeSet<String>) -> Result<(), Failed> {
