@@ -18,6 +18,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "thorough/graphs.rs"]
+mod graphs;
+
 type Files = HashMap<String, Vec<u8>>;
 
 fn root() -> PathBuf {

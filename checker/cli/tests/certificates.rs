@@ -3,6 +3,8 @@
 #[path = "cli/support.rs"]
 #[expect(dead_code, reason = "other suites use the rest")]
 mod support;
+#[path = "schema/validator.rs"]
+mod validator;
 
 use std::fs;
 use std::path::Path;
@@ -54,6 +56,21 @@ fn verdicts_are_confirmed_with_their_exit_codes() {
             (line["verdict"].as_str(), line["schema"].as_str()),
             (Some(name), Some("fencepost-verify/1"))
         );
+    }
+}
+
+/// `certificate.json` is described by its schema, field by field.
+#[test]
+fn certificates_are_described() {
+    let schema = validator::Schema::new(include_str!("../../schema/certificate.schema.json"), true);
+    let split = "kernel k(N in 0..=2) { launch { warps: 2 } shared x[2]: u32 = 0;
+        for i in 0..N { st [x[warpid]], i; bar.sync 0; } }";
+    for (name, kernel) in [("proved", PROVED), ("violated", RACY), ("split", split)] {
+        let (_folder, file, under) = certified(&format!("described-{name}"), kernel);
+        fencepost(&["check", &file, "--certificate", &under]);
+        let text = fs::read_to_string(only(&under).join("certificate.json")).expect("it is text");
+        let value = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(schema.errors(&value), Vec::<String>::new(), "{name}");
     }
 }
 

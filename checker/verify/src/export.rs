@@ -8,7 +8,7 @@ use crate::cnf::Formula;
 use crate::graph::Reading;
 use crate::proof::Reader;
 use crate::{Folder, Refused};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// A file to be written.
@@ -122,6 +122,12 @@ fn literal(one: &Reading<'_>) -> Result<i32, Refused> {
     one.value.as_i64().and_then(|number| i32::try_from(number).ok()).ok_or_else(|| one.wrong("literal"))
 }
 
+/// A clause with each of its literals once: `cake_lpr` takes a literal that is there twice for two.
+fn once(clause: &[i32]) -> Vec<i32> {
+    let mut seen = HashSet::new();
+    clause.iter().copied().filter(|&literal| seen.insert(literal)).collect()
+}
+
 impl Series {
     fn give(&mut self, clause: Vec<i32>, from: String) {
         self.more.push(More { id: self.next, clause, from });
@@ -135,11 +141,11 @@ impl Series {
         let n_variables = formula.n_variables.max(highest.unwrap_or(0));
         // Writing to a string does not fail.
         let mut cnf = format!("p cnf {n_variables} {n_clauses}\n");
-        let mut put = |clause: &[i32]| {
-            clause.iter().for_each(|literal| _ = write!(cnf, "{literal} "));
+        let put = |cnf: &mut String, clause: &[i32]| {
+            once(clause).iter().for_each(|literal| _ = write!(cnf, "{literal} "));
             cnf.push_str("0\n");
         };
-        formula.clauses.iter().for_each(&mut put);
+        formula.clauses.iter().for_each(|clause| put(&mut cnf, clause));
         let mut numbers: HashMap<u64, u64> = HashMap::new();
         let mut next = formula.clauses.len() as u64;
         let mut number = |id: u64| {
@@ -148,8 +154,7 @@ impl Series {
         };
         for more in &self.more {
             let _ = writeln!(cnf, "c {}", more.from);
-            more.clause.iter().for_each(|literal| _ = write!(cnf, "{literal} "));
-            cnf.push_str("0\n");
+            put(&mut cnf, &more.clause);
             number(more.id);
         }
         if let Some(variable) = assumed {
@@ -160,7 +165,7 @@ impl Series {
         let mut add = |id: u64, clause: &[i32], cited: &[u64]| {
             let of = |cited: &u64| numbers.get(cited).copied().unwrap_or(*cited);
             let cited: Vec<String> = cited.iter().map(|cited| of(cited).to_string()).collect();
-            let clause: String = clause.iter().map(|literal| format!("{literal} ")).collect();
+            let clause: String = once(clause).iter().map(|literal| format!("{literal} ")).collect();
             next += 1;
             let _ = writeln!(lrat, "{next} {clause}0 {} 0", cited.join(" "));
             let _ = writeln!(drat, "{clause}0");

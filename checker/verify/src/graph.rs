@@ -93,6 +93,10 @@ pub struct Event {
     pub agent: Option<usize>,
     /// It happens if this is 1.
     pub guard: usize,
+    /// Its place among those of its thread.
+    pub position: usize,
+    /// Whether it is of a try of a wait that failed.
+    pub is_try: bool,
     /// What it accesses.
     pub access: Option<Access>,
     /// Its instruction, and the line of that.
@@ -127,6 +131,8 @@ pub struct Blocked {
     pub stuck: usize,
     /// Whether it holds something up meanwhile.
     pub resident: bool,
+    /// Its line.
+    pub line: u64,
 }
 
 /// A condition on final memory, or what should be reached.
@@ -172,6 +178,8 @@ pub struct Graph {
     /// Of each asynchronous operation, who started it.
     pub operations: Vec<usize>,
     pub has_starts: bool,
+    /// By location, its name.
+    pub locations: Vec<String>,
     /// By location.
     pub cell_bytes: Vec<u128>,
     pub events: Vec<Event>,
@@ -308,6 +316,7 @@ impl Graph {
         let graph = Self {
             has_starts: root.get("has_starts")?.is_true()?,
             operations: root.get("operations")?.numbers()?,
+            locations: each(&root.get("locations")?, |one| Ok(one.get("name")?.text()?.to_owned()))?,
             cell_bytes: each(&root.get("locations")?, |one| Ok(one.get("cell_bytes")?.number()? as u128))?,
             constraints: root.get("constraints")?.numbers()?,
             representative: root.get("representative")?.numbers()?,
@@ -323,7 +332,8 @@ impl Graph {
             })?,
             blocked: each(&root.get("blocked")?, |one| {
                 let (agent, stuck) = (one.get("agent")?.number()?, one.get("stuck")?.number()?);
-                Ok(Blocked { agent, stuck, resident: one.get("resident")?.is_true()? })
+                let line = one.get("line")?.number()? as u64;
+                Ok(Blocked { agent, stuck, resident: one.get("resident")?.is_true()?, line })
             })?,
             reachable: each(&root.get("reachable")?, |one| claimed(one, true))?,
             finals: each(&root.get("finals")?, |one| claimed(one, one.get("kind")?.text()? == "reachable"))?,
@@ -430,14 +440,20 @@ impl Graph {
     pub fn evaluate(&self, unknowns: &[u128]) -> Vec<u128> {
         let mut values: Vec<u128> = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
-            let value = self.apply(term, &values, unknowns);
+            let value = self.apply(term, |own| values[own], |own| unknowns.get(own).copied().unwrap_or(0));
             values.push(value & mask(term.width));
         }
         values
     }
 
-    fn apply(&self, term: &Term, values: &[u128], unknowns: &[u128]) -> u128 {
-        let of = |at: usize| term.operands.get(at).map_or(0, |&operand| values[operand]);
+    /// What a term comes to, before it is cut to its width.
+    pub(crate) fn apply(
+        &self,
+        term: &Term,
+        value: impl Fn(usize) -> u128,
+        unknown: impl Fn(usize) -> u128,
+    ) -> u128 {
+        let of = |at: usize| term.operands.get(at).map_or(0, |&operand| value(operand));
         let truth = |is: bool| u128::from(is);
         let signed = |at: usize| {
             let width = term.operands.get(at).map_or(1, |&operand| self.terms[operand].width);
@@ -445,10 +461,10 @@ impl Graph {
         };
         match term.operator {
             Operator::Constant(value) => value,
-            Operator::Unknown(unknown) => unknowns.get(unknown).copied().unwrap_or(0),
+            Operator::Unknown(own) => unknown(own),
             Operator::Not => !of(0),
-            Operator::And => truth(term.operands.iter().all(|&operand| values[operand] == 1)),
-            Operator::Or => truth(term.operands.iter().any(|&operand| values[operand] == 1)),
+            Operator::And => truth(term.operands.iter().all(|&operand| value(operand) == 1)),
+            Operator::Or => truth(term.operands.iter().any(|&operand| value(operand) == 1)),
             Operator::BitAnd => of(0) & of(1),
             Operator::BitOr => of(0) | of(1),
             Operator::BitXor => of(0) ^ of(1),
@@ -562,6 +578,8 @@ fn event(one: &Reading<'_>) -> Result<Event, Refused> {
         kind: one.get("kind")?.text()?.to_owned(),
         agent: optional("agent")?,
         guard: one.get("guard")?.number()?,
+        position: one.get("position")?.number()?,
+        is_try: !one.get("try")?.is_null(),
         access,
         text: if text.is_null() { String::new() } else { text.text()?.to_owned() },
         line: optional("line")?.unwrap_or(0) as u64,

@@ -37,6 +37,8 @@ pub mod export;
 
 pub mod thorough;
 
+pub mod again;
+
 pub use folder::Folder;
 pub use report::Report;
 
@@ -130,14 +132,14 @@ fn checked(folder: &Folder, thorough: Option<thorough::Limits>) -> Result<Report
     let model = cat::load(&mut SourceMap::default(), path, &mut |wanted| model_texts.get(wanted), &variants)
         .map_err(|errors| not_loaded("model::unreadable", &errors))?;
     let texts = Texts::read(folder, &root.get("texts")?)?;
-    let program = program(&texts, &root)?;
+    let (sources, program) = program(&texts, &root)?;
     let kernel = root.get("kernel")?.text()?;
     let Some(kernel) = program.kernels.iter().find(|own| own.name == kernel) else {
         let why = format!("its text has no kernel `{kernel}`");
         return Err(Refused::new("kernel::another", why));
     };
     let launch = root.get("launch")?.text()?;
-    let is_known = kernel.launches.iter().any(|own| own.name == launch);
+    let launch = kernel.launches.iter().find(|own| own.name == launch);
     let mut parts = Vec::new();
     for part in root.get("parts")?.list()? {
         parts.push(Part::read(folder, &model, &part)?);
@@ -150,19 +152,26 @@ fn checked(folder: &Folder, thorough: Option<thorough::Limits>) -> Result<Report
         check_values(kernel, &parts)?;
     }
     let covered = claims.check(&model, &parts)?;
-    let mut looked = Vec::new();
+    let (mut looked, mut derived) = (Vec::new(), Vec::new());
     if let Some(limits) = thorough {
         for (part, listed) in parts.iter().zip(root.get("parts")?.list()?) {
+            derived.push(match launch {
+                Some(launch) => {
+                    let text = again::Text { sources: &sources, program: &program, kernel, launch };
+                    again::compare(&text, part, again::Effort::default())?
+                }
+                None => again::Again::given_up("its launch is not in the text".to_owned()),
+            });
             let formula =
                 part.main_number().map(|number| listed.get("formulas")?.at(number)?.get("file")?.text());
             looked.push(thorough::look(folder, &model, &claims, part, formula.transpose()?, limits)?);
         }
     }
-    let report = Report::new(&root, &claims, &parts, covered, is_known)?;
-    Ok(report.with_hash(folder.hash.clone()).with_looked(looked))
+    let report = Report::new(&root, &claims, &parts, covered, launch.is_some())?;
+    Ok(report.with_hash(folder.hash.clone()).with_looked(looked).with_derived(derived))
 }
 
-fn program(texts: &Texts, root: &Reading<'_>) -> Result<Program, Refused> {
+fn program(texts: &Texts, root: &Reading<'_>) -> Result<(SourceMap, Program), Refused> {
     let mut sources = SourceMap::default();
     let path = texts.first()?;
     let mut read = |wanted: &str| texts.get(wanted);
@@ -178,7 +187,8 @@ fn program(texts: &Texts, root: &Reading<'_>) -> Result<Program, Refused> {
         let target = if target.is_null() { None } else { Some(target.text()?.to_owned()) };
         load_kernel(&mut sources, path, &mut read, &LoadOptions { defines, target })
     };
-    loaded.map_err(|errors| not_loaded("kernel::unreadable", &errors))
+    let program = loaded.map_err(|errors| not_loaded("kernel::unreadable", &errors))?;
+    Ok((sources, program))
 }
 
 /// The property that a flag of that name breaks.

@@ -1,11 +1,13 @@
 //! What is said of a certificate that was checked: what is proved, by what, and what is taken on trust.
 
 use crate::Refused;
+use crate::again::{Again, told};
 use crate::claims::{Claims, Counts, Covered};
 use crate::graph::Reading;
 use crate::part::{Deduction, Part};
 use crate::thorough::Looked;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// What is taken on trust, and why it has to be.
@@ -40,6 +42,7 @@ pub struct Report {
     trusted: Vec<Trusted>,
     hash: String,
     looked: Vec<Looked>,
+    derived: Vec<Again>,
 }
 
 /// What nothing rests on once all executions were looked at.
@@ -141,6 +144,7 @@ impl Report {
             trusted: all,
             hash: String::new(),
             looked: Vec::new(),
+            derived: Vec::new(),
         })
     }
 
@@ -153,6 +157,26 @@ impl Report {
         let is_all = !looked.is_empty() && looked.iter().all(|own| own.given_up.is_none());
         let names: &[&str] = if is_all { &SETTLED } else { &[] };
         Self { looked, ..self.without_trust_in(names) }
+    }
+
+    /// Adds what was derived again of the graphs. What of them was not stays on trust.
+    pub(crate) fn with_derived(mut self, derived: Vec<Again>) -> Self {
+        let mut left = BTreeSet::new();
+        let is_all = !derived.is_empty()
+            && derived
+                .iter()
+                .all(|own| own.left.as_ref().map(|own| left.extend(own.iter().cloned())).is_ok());
+        if is_all {
+            self.trusted.retain(|own| own.name != "graph" || !left.is_empty());
+            let graph = self.trusted.iter_mut().find(|own| own.name == "graph");
+            graph.into_iter().for_each(|own| own.what = format!("of the event graph: {}", told(&left)));
+        }
+        Self { derived, ..self }
+    }
+
+    /// What was derived again of the graphs, part by part.
+    pub fn derived(&self) -> &[Again] {
+        &self.derived
     }
 
     /// What a closer look came to, part by part.
@@ -224,7 +248,13 @@ impl Report {
         for looked in &self.looked {
             line(format_args!("  a closer look: {}", looked.to_text()));
         }
+        for derived in &self.derived {
+            line(format_args!("  a second reading: {}", derived.to_text()));
+        }
         line(format_args!("taken on trust"));
+        if self.trusted.is_empty() {
+            line(format_args!("  nothing but this program, which reads the languages as the checker does"));
+        }
         for trusted in &self.trusted {
             let needs = match &trusted.needs[..] {
                 [] => String::new(),
@@ -268,6 +298,12 @@ impl Report {
                 json!({
                     "allowed": own.n_allowed, "forbidden": own.n_forbidden, "given_up": own.given_up,
                     "accepted_by_formula": own.accepted.as_ref().ok(), "not_asked": own.accepted.as_ref().err(),
+                })
+            }).collect::<Vec<_>>(),
+            "derived": self.derived.iter().map(|own| {
+                json!({
+                    "threads": own.n_threads, "runs": own.n_runs,
+                    "left": own.left.as_ref().ok(), "given_up": own.left.as_ref().err(),
                 })
             }).collect::<Vec<_>>(),
             "trusted": self.trusted.iter().map(|own| {
