@@ -21,7 +21,7 @@ const KERNELS: [(&str, &str); 4] = [
     (
         "lock",
         "kernel k { launch { ctas: 3 } global lock: u32 = 0; global n: u32 = 0;
-         await atom.acquire.gpu.cas.b32 [lock], 0, 1 == 0;
+         await (atom.acquire.gpu.cas.b32 [lock], 0, 1) == 0;
          let v = ld [n]; st [n], v + 1; st.release.gpu [lock], 0; final { assert [n] == 3; } }",
     ),
     (

@@ -30,7 +30,7 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
         format!("{first}\n  {}\n", wrap(&claim, style.width - 2).join("\n  "))
     };
     for (_, text_of) in loops(case) {
-        text += &format!("  {}\n", wrap(&text_of, style.width - 2).join("\n    "));
+        text += &format!("  {}\n", wrap(&text_of, style.width - 4).join("\n    "));
     }
     // What was found is there with a larger bound as well.
     if !outcome.open_loops.is_empty() && outcome.verdict != Verdict::Violated {
