@@ -20,7 +20,8 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     let (head, verdict, claim) = (head(case), verdict(case, style), claim(case));
     // Colours take no room, and a verdict is one word.
     let one_word = self::verdict(case, Style::PLAIN).replace(' ', "_");
-    let first = wrap(&format!("{head}: {one_word}"), style.width).join("\n    ").replace(&one_word, &verdict);
+    let first = wrap(&format!("{head}: {one_word}"), style.width).join("\n    ");
+    let first = first.strip_suffix(&one_word).unwrap_or(&first).to_owned() + &verdict;
     let length: usize = [&head, &one_word, &claim].map(|part| part.chars().count()).iter().sum();
     let mut text = if claim.is_empty() {
         format!("{first}\n")

@@ -42,17 +42,13 @@ fn trigger(search: &Search<'_>, access: EventId) -> Option<(EventId, Released)> 
     }
     let fences = search.executed().filter(|&event| order.contains(event, trigger));
     let fences = fences.filter_map(|event| Some((event, releases(&graph.events[event].kind)?)));
-    // The last one has the most behind it.
-    let last = |fences: &mut dyn Iterator<Item = (EventId, Scope)>| {
-        fences.max_by_key(|&(fence, _)| graph.events[fence].position)
-    };
-    let fences: Vec<(EventId, Scope)> = fences.collect();
-    let mut wide = fences.iter().copied().filter(|&(_, scope)| scope >= Scope::Gpu);
-    let released = match (last(&mut wide), last(&mut fences.iter().copied())) {
-        (Some((fence, _)), _) if search.ordered_after(access).contains(fence) => Released::Access(fence),
-        (Some((fence, _)), _) => Released::Before(fence),
-        (None, Some((fence, _))) => Released::Narrow(fence),
-        (None, None) => Released::Nothing,
+    // One that reaches another grid, and of those the last, which has the most before it.
+    let last = fences.max_by_key(|&(fence, scope)| (scope >= Scope::Gpu, graph.events[fence].position));
+    let released = match last {
+        Some((fence, scope)) if scope < Scope::Gpu => Released::Narrow(fence),
+        Some((fence, _)) if search.ordered_after(access).contains(fence) => Released::Access(fence),
+        Some((fence, _)) => Released::Before(fence),
+        None => Released::Nothing,
     };
     Some((trigger, released))
 }

@@ -189,9 +189,7 @@ fn moved_instead(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         else {
             continue;
         };
-        let Some(node) = (0..syntax.nodes.len()).find(|&node| syntax.nodes[node].span == *anchor) else {
-            continue;
-        };
+        let Some(node) = syntax.node_at(*anchor) else { continue };
         let (siblings, at) = syntax.siblings(node);
         let gap = at + usize::from(*is_after);
         let is_same = |other: usize| sources.text(syntax.nodes[siblings[other]].span) == text;
@@ -221,9 +219,7 @@ fn is_empty_group(ground: &Ground<'_>, proposal: &Proposal) -> bool {
     let commits = |text: &str| text.contains("commit");
     proposal.edits.iter().any(|edit| {
         let EditKind::Insert { text, is_after, anchor } = &edit.kind else { return false };
-        let Some(node) = (0..syntax.nodes.len()).find(|&node| syntax.nodes[node].span == *anchor) else {
-            return false;
-        };
+        let Some(node) = syntax.node_at(*anchor) else { return false };
         let (siblings, at) = syntax.siblings(node);
         let next = if *is_after { Some(at + 1) } else { at.checked_sub(1) };
         let beside =

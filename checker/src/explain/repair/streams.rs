@@ -99,9 +99,9 @@ fn events(ground: &Ground<'_>, streams: &[&str], starts: &[usize], found: &mut V
         }
     }
     // Whatever comments say of it.
-    let mut code = sources.ids().flat_map(|file| sources.file(file).text.lines());
-    let code: Vec<&str> = code.by_ref().map(|line| line.split("//").next().unwrap_or(line)).collect();
-    let is_free = |name: &&str| !code.iter().any(|line| line.contains(*name));
+    let lines = || sources.ids().flat_map(|file| sources.file(file).text.lines());
+    let mentions = |line: &str, name: &str| line.split("//").next().is_some_and(|code| code.contains(name));
+    let is_free = |name: &&str| !lines().any(|line| mentions(line, name));
     let name = ["done", "finished", "recorded"].into_iter().find(is_free);
     let stands = nodes().find(|&node| text(node).starts_with("stream "));
     let (Some(name), Some(stands), true) = (name, stands, streams.len() > 1) else { return };

@@ -280,6 +280,11 @@ impl Syntax {
         self.nodes.iter().rposition(|node| node.span.holds(span))
     }
 
+    /// The statement at a place, and nothing around it: the outer one where several have it.
+    pub fn node_at(&self, span: Span) -> Option<usize> {
+        self.nodes.iter().position(|node| node.span == span)
+    }
+
     /// The function that a place is in.
     fn function_around(&self, span: Span) -> Option<&Function> {
         self.functions.iter().find(|function| function.span.holds(span))
