@@ -129,7 +129,7 @@ const KINDS: &[(&str, &str)] = &[
     ("work-stealing/push-relaxed.fence", "st.release.gpu.u32"),
     ("work-stealing/cta-scope.fence", "fence.sc.gpu"),
     ("signal-pad/two-groups-one-slot.fence", "gpuid"),
-    ("all-reduce-flags/one-set.fence", "round % 2"),
+    ("all-reduce-flags/one-set.fence", ">="),
     ("ordered-sequence/nobody-begins.fence", "warpid == 0 ? 1 : 0"),
     ("ordered-sequence/own-barrier.fence", "(warpid + 1) % GROUPS"),
     ("register-reallocation/too-many.fence", "232"),

@@ -4,25 +4,24 @@
 //! A change never takes away or weakens an assertion, an access, a wait or its condition, and never touches a launch: the
 //! rooms below make stronger sems and wider scopes, add barriers, fences and waits, move what synchronizes past a
 //! neighbour, set counts and parities (and a number that is waited for and not reached, but never a weaker comparison), give
-//! a first turn or a role to another thread, take flags that are put and put them when they are free, let numbers change with
-//! the round or the thread, give other arguments to functions that hand over, and repeat a handshake that is there. What
-//! stands in a function is followed to its calls. None makes a race of data strong and leaves its order missing. A change
-//! with which nothing is violated is no repair if it only hides what was found.
+//! a first turn or a role to another thread, take flags that are put and put them when they are free, await a flag that is set,
+//! and repeat a handshake that is there; and `grammar` writes each value near what was found in another way. What stands in a
+//! function is followed to its calls. None makes a race of data strong and leaves its order missing. A change with which
+//! nothing is violated is no repair if it only hides what was found, or keeps threads from meeting where they met.
 //! Where one half of a handshake is missing, the other half of one that is there tells what it looks like.
 //! Cannot: write new code otherwise.
 
 mod anywhere;
-mod arguments;
 mod arrivals;
 mod atomics;
 mod barrier;
 mod branch;
 mod cluster;
-mod compares;
 mod crossing;
 mod effect;
-mod elements;
 mod find;
+mod flags;
+mod grammar;
 mod group;
 mod halves;
 mod handed;
@@ -38,12 +37,14 @@ mod propose;
 mod relay;
 mod resets;
 mod scope;
+mod shares;
 mod signal;
 mod spa;
 mod streams;
 mod syntax;
 mod text;
 mod turns;
+mod values;
 
 use crate::verdict::Property;
 

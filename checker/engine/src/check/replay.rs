@@ -64,6 +64,11 @@ impl<'a> Changed<'a> {
         Some(Self { graph, cells, model })
     }
 
+    /// Its events.
+    pub fn graph(&self) -> &EventGraph {
+        &self.graph
+    }
+
     /// Whether a violation of the program as it was is one of this.
     pub fn shows(&self, before: &EventGraph, witness: &Witness) -> bool {
         self.shown(before, witness).is_some()

@@ -8,7 +8,7 @@ use super::effect::{Where, Wrong, only_hides};
 use super::handed::{HANDED_MAX, Handed};
 use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
-use super::{Edit, EditKind, Repair, Texts};
+use super::{Edit, EditKind, Repair, Texts, shares};
 use crate::check::replay::Changed;
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::event::EventGraph;
@@ -22,8 +22,10 @@ use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::{SourceMap, Span};
 
-/// Single changes tried per launch.
-const SINGLES_MAX: usize = 64;
+/// Single changes looked at per launch.
+const SINGLES_MAX: usize = 128;
+/// … of which so many are checked: most are known not to mend from an execution that was found.
+const CHECKED_MAX: usize = 40;
 /// … of which so many are looked at more closely, if none mends everything.
 const PARTIAL_MAX: usize = 4;
 /// Changes tried beside one that mends a part, for each finding that is left.
@@ -198,8 +200,10 @@ impl Search<'_> {
         let mut undecided: Vec<&Proposal> = Vec::new();
         let steps = self.outcome.statistics.steps;
         let first = steps.saturating_mul(FIRST_STEPS.0).saturating_add(FIRST_STEPS.1);
+        let mut n_checked = 0;
         for (number, &(_, target, proposal)) in all.iter().enumerate() {
-            if self.allowance.used_up().is_some() || self.allowance.used() >= first {
+            let is_enough = n_checked >= CHECKED_MAX || self.allowance.used() >= first;
+            if self.allowance.used_up().is_some() || is_enough {
                 self.tries.n_untried = all.len() - number;
                 break;
             }
@@ -219,6 +223,7 @@ impl Search<'_> {
                 }
                 continue;
             }
+            n_checked += 1;
             // What has mended another launch may take all there is.
             let most = if proposal.rank == 0 { self.allowance.left() } else { self.most() };
             let tried = self.attempt_on(&changed, &variant, 1, most)?;
@@ -361,11 +366,25 @@ impl Search<'_> {
 
     /// What a change is worth with which the launch has no violation, unless it only hides what was found.
     fn mends(&mut self, proposal: &Proposal, verdict: Verdict) -> Result<Option<Repair>, CheckError> {
-        if self.only_hides(&proposal.edits, &[])? {
+        if self.parts(&proposal.edits) || self.only_hides(&proposal.edits, &[])? {
             return Ok(None);
         }
         let repair = self.for_all_launches(&proposal.edits, verdict)?;
         Ok((!self.breaks_others(&proposal.edits)?).then_some(repair))
+    }
+
+    /// Whether with other values some access shares nothing any more.
+    fn parts(&self, edits: &[Edit]) -> bool {
+        if !shares::are_values(edits) {
+            return false;
+        }
+        let changed = self.job.texts.changed(edits);
+        let variant = changed.and_then(|changed| self.variant(&changed, &self.outcome.launch));
+        let Some(Variant { program, kernel, launch }) = &variant else { return false };
+        let kernel = &program.kernels[*kernel];
+        let config = self.config(kernel, 1, self.most());
+        let changed = Changed::new(program, kernel, launch, self.job.model, &config);
+        changed.is_some_and(|changed| shares::parts(&self.outcome.graph, changed.graph(), edits))
     }
 
     /// Whether other kernels of the files that share what a change is made in, and were proved, are no more.

@@ -1,5 +1,5 @@
-//! Proposals for numbers that are the same where they should differ: for each round, for each thread, or for the slots of
-//! an object; for what a signal stores, where nobody waits for that; and for registers that a pool does not have.
+//! Proposals for numbers that are the same where they should differ, in several places or in a way of their own: a first turn
+//! for one thread, a target that grows from round to round; and for registers that a pool does not have.
 
 use super::super::{Subject, deadlock::WaitFact};
 use super::barrier::names;
@@ -12,10 +12,6 @@ use fencepost_dsl::Span;
 pub const OWN: &[&str] = &["gpuid", "ctaid", "cluster_ctarank", "warpid", "tid", "laneid"];
 /// The least number of registers that a thread can have (AS-41), and what they come in.
 const REGISTERS: (u32, u32) = (24, 8);
-/// Other numbers that are tried for what signals store.
-const SIGNALS_MAX: usize = 16;
-/// Numbers of choices of which others are tried.
-const THRESHOLDS_MAX: usize = 4;
 /// Steps of registers that are tried.
 const REGISTER_STEPS: u32 = 2;
 
@@ -24,73 +20,16 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     registers(ground, found);
     let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. });
     let base = if is_hang { 18 } else { 19 };
-    for binding in &ground.syntax.bindings {
-        if ground.can_change(binding.node) && is_about_signals(ground, binding) {
-            bindings(ground, binding, base, found);
-        }
-    }
-    if is_hang {
-        signalled(ground, found);
-    }
     first_turn(ground, base, found);
-    next_slot(ground, base, found);
-    slot_per_round(ground, base, found);
     target_per_round(ground, found);
-    thresholds(ground, found);
-}
-
-/// One more or less, in what a choice compares something with that is no thread's own number.
-fn thresholds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    let is_claim = matches!(ground.explanation.subject, Subject::Final { .. } | Subject::Assertion { .. });
-    let mut places: Vec<Span> = Vec::new();
-    let operands = syntax.instructions.iter().filter(|own| ground.can_change(own.node));
-    for &operand in operands.flat_map(|own| &own.operands) {
-        if let Some((condition, _)) = sources.text(operand).split_once(" ? ") {
-            let start = operand.start as usize;
-            places.push(Span::new(operand.file, start, start + condition.len()));
-        }
-    }
-    let compared = places.into_iter().filter(|&at| !names(sources.text(at), OWN));
-    let numbers = compared.flat_map(|at| literals(sources.text(at), at));
-    for (span, number) in numbers.take(THRESHOLDS_MAX) {
-        for near in [number.checked_sub(1), number.checked_add(1)].into_iter().flatten() {
-            let edits = vec![Edit::replace(sources, span, near.to_string())];
-            found.push(Proposal { rank: if is_claim { 47 } else { 27 }, edits });
-        }
-    }
-}
-
-/// A name for a number, as one that depends on the round, or on the thread.
-fn bindings(ground: &Ground<'_>, binding: &Binding, base: u32, found: &mut Vec<Proposal>) {
-    let sources = ground.texts.sources();
-    let text = sources.text(binding.value).trim();
-    let Ok(number) = text.trim_end_matches("u32").parse::<u32>() else { return };
-    let mut push = |rank: u32, text: String| {
-        found.push(Proposal { rank, edits: vec![Edit::replace(sources, binding.value, text)] });
-    };
-    if let Some(counted) = ground.syntax.counted_around(binding.node) {
-        let round = &counted.variable;
-        if number == 0 {
-            push(base, format!("{round} % 2"));
-            push(base + 1, round.clone());
-        } else {
-            push(base, format!("{round} + {number}"));
-        }
-    }
-    if number == 0 {
-        for own in own(ground) {
-            push(base + 2, (*own).to_owned());
-        }
-    }
 }
 
 /// The names that differ among the threads of the launch.
-fn own<'a>(ground: &Ground<'_>) -> impl Iterator<Item = &'a &'a str> {
+pub fn own(ground: &Ground<'_>) -> impl Iterator<Item = &'static str> + use<> {
     let launch = ground.graph().hierarchy.launch();
     let sizes =
         [launch.gpus, launch.ctas, launch.cluster, launch.warps, launch.warps * launch.lanes, launch.lanes];
-    OWN.iter().zip(sizes).filter(|(_, size)| *size > 1).map(|(name, _)| name)
+    OWN.iter().zip(sizes).filter(|(_, size)| *size > 1).map(|(name, _)| *name)
 }
 
 /// Whether a name is for what threads signal and wait with, and for nothing that is written as data or asserted.
@@ -154,58 +93,6 @@ fn first_turn(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
     }
 }
 
-/// Arrivals at the next object in place of the own one, which the thread itself waits for.
-fn next_slot(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
-    let sources = ground.texts.sources();
-    let arrivals = ground.syntax.instructions.iter().filter(|arrival| arrival.gives_signal());
-    for arrival in arrivals.filter(|arrival| ground.can_change(arrival.node)) {
-        for memory in &arrival.memory {
-            let Some((own, index)) = own_index(ground, memory) else { continue };
-            let declared = ground.syntax.objects.iter().find(|object| object.name == memory.name);
-            let Some(&size) = declared.and_then(|object| object.dimensions.last()) else { continue };
-            let is_own = ground.syntax.instructions.iter().any(|wait| {
-                let waits = wait.opcode.contains("_wait") || wait.is("ld");
-                waits
-                    && wait.memory.iter().any(|other| {
-                        sources.text(other.span).trim_matches(['[', ']'])
-                            == sources.text(memory.span).trim_matches(['[', ']'])
-                    })
-            });
-            if is_own {
-                let after = format!("({own} + 1) % {}", sources.text(size));
-                found.push(Proposal { rank: base, edits: vec![Edit::replace(sources, index, after)] });
-            }
-        }
-    }
-}
-
-/// A slot for each round, in turn, where all rounds signal in one: the same number in all accesses of an object.
-fn slot_per_round(ground: &Ground<'_>, base: u32, found: &mut Vec<Proposal>) {
-    let sources = ground.texts.sources();
-    for object in &ground.syntax.objects {
-        let Some(&size) = object.dimensions.first() else { continue };
-        let mut edits: Vec<Edit> = Vec::new();
-        let accesses = ground.syntax.instructions.iter().flat_map(|i| i.memory.iter().map(move |m| (i, m)));
-        for (instruction, memory) in accesses.filter(|(_, memory)| memory.name == object.name) {
-            let round = ground.syntax.counted_around(instruction.node);
-            let index = memory.indices.first().filter(|&&index| sources.text(index) == "0");
-            let (Some(round), Some(&index)) = (round, index) else {
-                edits.clear();
-                break;
-            };
-            if !instruction.is_strong() {
-                edits.clear();
-                break;
-            }
-            let after = format!("{} % {}", round.variable, sources.text(size));
-            edits.push(Edit::replace(sources, index, after));
-        }
-        if edits.len() > 1 && sources.text(size) != "1" {
-            found.push(Proposal { rank: base, edits });
-        }
-    }
-}
-
 /// A counter that grows from round to round and is compared with the same numbers in each: with numbers that grow as well.
 fn target_per_round(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
@@ -233,36 +120,6 @@ fn target_per_round(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         });
         found.push(Proposal { rank: 13, edits: edits.collect() });
     }
-}
-
-/// Another number in what a signal stores, for one that waits for ever: one more or less, or a constant of the file.
-fn signalled(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return };
-    if !roles.iter().any(|role| matches!(role.wait, WaitFact::Memory(..))) {
-        return;
-    }
-    let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    let looked_at = super::order::looked_at(ground);
-    let mut proposals: Vec<Proposal> = Vec::new();
-    let signals = syntax.instructions.iter().filter(|signal| {
-        let is_looked_at = signal.objects.iter().any(|object| looked_at.contains(&object.as_str()));
-        signal.opcode.starts_with("st.") && signal.signals() && is_looked_at && ground.can_change(signal.node)
-    });
-    for value in signals.filter_map(|signal| signal.operands.last()) {
-        for (span, number) in literals(sources.text(*value), *value) {
-            let near = [number.checked_add(1), number.checked_sub(1)].into_iter().flatten();
-            let near = near.map(|other| (27, other.to_string()));
-            let constants = syntax.constants.iter().map(|(name, _)| (26, name.clone()));
-            proposals.extend(
-                constants
-                    .chain(near)
-                    .map(|(rank, after)| Proposal { rank, edits: vec![Edit::replace(sources, span, after)] }),
-            );
-        }
-    }
-    proposals.sort_by_key(|proposal| proposal.rank);
-    proposals.truncate(SIGNALS_MAX);
-    found.extend(proposals);
 }
 
 /// The whole decimal numbers of an expression, and where they are, but for those in indices.

@@ -1,123 +1,23 @@
-//! Proposals for what one place does otherwise than those beside it: an index, the object of a signal, the number of a slot, a
-//! register that is turned over in one role and not in the other, a wait for one fewer.
+//! Proposals for what one place does otherwise than those beside it: the object of a signal, a register that is turned over in
+//! one role and not in the other, a thread that leaves without its signal.
 //!
 //! Cannot: see what is wrong alike in all places.
 
 use super::barrier::{insert, last_of, names};
-use super::numbers::OWN;
 use super::propose::{Ground, Proposal};
-use super::syntax::{Instruction, Memory, NodeKind};
+use super::syntax::{Instruction, NodeKind};
 use super::text::Edit;
 use crate::explain::Subject;
 use crate::explain::deadlock::{Standing, WaitFact};
-use fencepost_dsl::Span;
-use fencepost_dsl::sorted::SortedMap;
 
 /// Places of one kind that are tried.
 const TRIED_MAX: usize = 6;
 
 /// What the places beside would do, in place of what one does.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    let loops = loops(ground);
-    indices(ground, &loops, found);
-    of_the_other(ground, found);
-    slots(ground, found);
     objects(ground, found);
     turns(ground, found);
-    thresholds(ground, found);
     left_without(ground, found);
-    ranks(ground, found);
-}
-
-/// The innermost loops around what a finding is about; all loops that wait, unless it is a race.
-fn loops(ground: &Ground<'_>) -> Vec<usize> {
-    let syntax = ground.syntax;
-    let innermost = |node: usize| {
-        syntax.ancestors(node).into_iter().find(|&around| syntax.nodes[around].kind == NodeKind::Loop)
-    };
-    let mut loops: Vec<usize> = ground.nodes().into_iter().filter_map(innermost).collect();
-    if !matches!(ground.explanation.subject, Subject::Race { .. }) {
-        let waits = syntax.instructions.iter().filter(|own| own.opcode.contains("_wait"));
-        loops.extend(waits.filter_map(|wait| innermost(wait.node)));
-    }
-    loops.sort_unstable();
-    loops.dedup();
-    loops.retain(|&around| ground.can_change(around));
-    loops
-}
-
-/// The index that most operands of a loop have, of objects of one size.
-fn indices(ground: &Ground<'_>, loops: &[usize], found: &mut Vec<Proposal>) {
-    let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    let mut n = 0;
-    for &around in loops {
-        let mut by_size: SortedMap<&str, Vec<&Memory>> = SortedMap::new();
-        for memory in syntax.inside(around).flat_map(|own| &own.memory) {
-            if memory.indices.len() == 1
-                && let Some(size) = size_of(ground, &memory.name)
-            {
-                by_size.entry(size).or_default().push(memory);
-            }
-        }
-        for of_size in by_size.values() {
-            let text = |memory: &Memory| sources.text(memory.indices[0]).trim();
-            let count = |text: &str| {
-                of_size.iter().filter(|memory| sources.text(memory.indices[0]).trim() == text).count()
-            };
-            let Some(usual) = of_size.iter().map(|memory| text(memory)).max_by_key(|text| count(text)) else {
-                continue;
-            };
-            if count(usual) < 2 {
-                continue;
-            }
-            // Threads that name elements of each other mean to.
-            let is_odd = |memory: &&&Memory| text(memory) != usual && !is_of_thread(ground, text(memory));
-            if is_of_thread(ground, usual) {
-                continue;
-            }
-            for odd in of_size.iter().filter(is_odd) {
-                n += 1;
-                if n > TRIED_MAX {
-                    return;
-                }
-                // The whole operand, since reports show the beginning of a long statement only.
-                let whole = sources.text(odd.span);
-                let at = (odd.indices[0].start - odd.span.start) as usize;
-                let old = sources.text(odd.indices[0]).len();
-                let changed = format!("{}{usual}{}", &whole[..at], &whole[at + old..]);
-                found.push(Proposal { rank: 11, edits: vec![Edit::replace(sources, odd.span, &changed)] });
-            }
-        }
-    }
-}
-
-/// The index with which the other one of two accesses names its element of the same object.
-fn of_the_other(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    let sources = ground.texts.sources();
-    for (a, b) in ground.pairs() {
-        let of = |event| ground.instruction(ground.started_by(event));
-        let (Some(first), Some(second)) = (of(a), of(b)) else { continue };
-        for (own, other) in
-            [(first, second), (second, first)].into_iter().filter(|(own, _)| ground.can_change(own.node))
-        {
-            let pairs =
-                own.memory.iter().flat_map(|memory| other.memory.iter().map(move |other| (memory, other)));
-            for (memory, beside) in pairs.filter(|(memory, beside)| memory.name == beside.name) {
-                let spans = memory.indices.iter().zip(&beside.indices);
-                let texts =
-                    spans.map(|(&own, &other)| (own, sources.text(own).trim(), sources.text(other).trim()));
-                let mut differ = texts.filter(|(_, now, other)| now != other);
-                let (Some((span, now, after)), None) = (differ.next(), differ.next()) else { continue };
-                // Another slot, computed in another way: not another thread's, and not the first.
-                let is_slot = |text: &str| text.contains('%') && !is_of_thread(ground, text);
-                if is_slot(now) && is_slot(after) {
-                    // Rather the plainer one for both.
-                    let rank = if after.len() < now.len() { 15 } else { 17 };
-                    found.push(Proposal { rank, edits: vec![Edit::replace(sources, span, after)] });
-                }
-            }
-        }
-    }
 }
 
 /// What the text has for the number of elements of an object of one dimension.
@@ -125,34 +25,6 @@ fn size_of<'a>(ground: &Ground<'a>, name: &str) -> Option<&'a str> {
     let declared = ground.syntax.objects.iter().find(|object| object.name == name)?;
     let [size] = declared.dimensions.as_slice() else { return None };
     Some(ground.texts.sources().text(*size).trim())
-}
-
-/// Whether an index differs from thread to thread, by itself or by a name in it.
-fn is_of_thread(ground: &Ground<'_>, index: &str) -> bool {
-    let sources = ground.texts.sources();
-    let mut named = ground.syntax.bindings.iter().filter(|own| names(index, &[own.name.as_str()]));
-    names(index, OWN) || named.any(|own| names(sources.text(own.value), OWN))
-}
-
-/// What another role of the kernel calls by the same name.
-fn slots(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    let is_index = |name: &str| {
-        let mut indices =
-            syntax.instructions.iter().flat_map(|own| &own.memory).flat_map(|memory| &memory.indices);
-        indices.any(|&index| names(sources.text(index), &[name]))
-    };
-    let mut n = 0;
-    for own in syntax.bindings.iter().filter(|own| ground.can_change(own.node) && is_index(&own.name)) {
-        let now = sources.text(own.value).trim();
-        for other in syntax.bindings.iter().filter(|other| other.name == own.name) {
-            let text = sources.text(other.value).trim();
-            if text != now && n < TRIED_MAX {
-                n += 1;
-                found.push(Proposal { rank: 13, edits: vec![Edit::replace(sources, own.value, text)] });
-            }
-        }
-    }
 }
 
 /// An mbarrier that nobody waits for, or arrives at, in place of another one.
@@ -226,28 +98,6 @@ fn turns(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
 }
 
-/// A wait until a number is reached that is one more.
-fn thresholds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    let (syntax, sources) = (ground.syntax, ground.texts.sources());
-    for node in (0..syntax.nodes.len()).filter(|&node| ground.can_change(node)) {
-        let span = syntax.nodes[node].span;
-        let text = sources.text(span);
-        let Some((head, rest)) = text.rsplit_once(">= ").filter(|_| text.starts_with("await ")) else {
-            continue;
-        };
-        let end = rest.trim_end().trim_end_matches(';').trim_end();
-        if end.is_empty() || end.contains(['{', ';', '&', '|']) {
-            continue;
-        }
-        let start = span.start as usize + head.len() + ">= ".len();
-        let operand = Span::new(span.file, start, start + end.len());
-        if !end.ends_with("- 1") {
-            let edits = vec![Edit::replace(sources, operand, format!("{end} + 1"))];
-            found.push(Proposal { rank: 17, edits });
-        }
-    }
-}
-
 /// What a thread would have signalled further down, before it ends early.
 fn left_without(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return };
@@ -271,22 +121,6 @@ fn left_without(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for node in ends {
         for signal in signals.iter().take(TRIED_MAX) {
             found.push(Proposal { rank: 8, edits: vec![insert(ground, (node, false), signal)] });
-        }
-    }
-}
-
-/// The first CTA of the cluster, where threads wait for arrivals and each arrives at a CTA that it computes.
-fn ranks(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    if !matches!(ground.explanation.subject, Subject::Deadlock { .. }) {
-        return;
-    }
-    let sources = ground.texts.sources();
-    let arrivals = ground.syntax.instructions.iter().filter(|own| own.opcode.contains("arrive"));
-    for own in arrivals.filter(|own| ground.can_change(own.node)) {
-        for rank in own.memory.iter().filter_map(|memory| memory.rank) {
-            if sources.text(rank).trim().parse::<u32>().is_err() {
-                found.push(Proposal { rank: 9, edits: vec![Edit::replace(sources, rank, "0")] });
-            }
         }
     }
 }

@@ -6,9 +6,8 @@ use super::signal::{is_link, is_signal, is_waited_for};
 use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, EditKind, Texts};
 use super::{
-    anywhere, arguments, arrivals, atomics, barrier, branch, cluster, compares, crossing, elements, group,
-    halves, handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, scope, spa, streams,
-    turns,
+    anywhere, arrivals, atomics, barrier, branch, cluster, crossing, flags, grammar, group, halves,
+    handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, scope, spa, streams, turns,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind};
 use crate::verdict::Outcome;
@@ -155,20 +154,19 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         mbarrier::propose(ground, &mut found);
         arrivals::propose(ground, &mut found);
         missing::propose(ground, &mut found);
+        flags::propose(ground, &mut found);
         misuse::propose(ground, &mut found);
         numbers::propose(ground, &mut found);
-        elements::propose(ground, &mut found);
         odd::propose(ground, &mut found);
         branch::propose(ground, &mut found);
         turns::propose(ground, &mut found);
         handshake::propose(ground, &mut found);
         cluster::propose(ground, &mut found);
-        compares::propose(ground, &mut found);
-        arguments::propose(ground, &mut found);
         atomics::propose(ground, &mut found);
         streams::propose(ground, &mut found);
         anywhere::propose(ground, &mut found);
     }
+    grammar::propose(ground, &mut found);
     moved_instead(ground, &mut found);
     let is_open = |proposal: &Proposal| {
         let mut pieces = proposal.edits.iter().flat_map(|edit| &edit.pieces);

@@ -1,5 +1,6 @@
 //! A program's statements and instructions with their places, as changes of the text need them.
 
+use super::values::{self, Value};
 use fencepost_dsl::kernel::ast::{
     self, Block, Else, Expr, ExprKind, ItemKind, Object, Operand, Pattern, Statement, StatementKind,
 };
@@ -31,6 +32,8 @@ pub struct Syntax {
     pub counted: Vec<Counted>,
     /// Objects, whether a kernel's own or of the whole file.
     pub objects: Vec<Declared>,
+    /// Values that may be changed.
+    pub values: Vec<Value>,
 }
 
 /// A function.
@@ -42,13 +45,6 @@ pub struct Function {
     span: Span,
     /// The names of its parameters.
     pub parameters: Vec<String>,
-}
-
-impl Function {
-    /// Whether a place is in it.
-    pub fn holds(&self, span: Span) -> bool {
-        self.span.holds(span)
-    }
 }
 
 /// A call.
@@ -474,6 +470,7 @@ impl Syntax {
         let calls = matches!(&statement.kind, StatementKind::Expr(expr) if matches!(expr.kind, ExprKind::Call { .. }));
         self.nodes.push(Node { span: statement.place.0, parent, block, kind, leaves, calls, waits });
         self.named(statement, node);
+        values::of_statement(statement, node, &mut self.values);
         match &statement.kind {
             StatementKind::Let { value, pattern: Pattern::One(_) | Pattern::Vector(_), .. }
             | StatementKind::Var { value, .. }

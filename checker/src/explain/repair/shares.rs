@@ -1,0 +1,74 @@
+//! Whether with a change every access still meets other threads that met them before.
+//!
+//! Where a value says which element is accessed, another one may give each thread an element of its own: nothing is wrong any
+//! more, and nothing is handed over either. So a read of what others write is still one, and a write of what others read.
+//! Cannot: tell sharing that was meant from sharing that is the mistake; where each thread should have had its own element, a
+//! change that says so is refused, too.
+
+use super::text::{Edit, EditKind};
+use crate::event::{AgentId, EventGraph, EventKind, LocationId};
+use fencepost_dsl::Span;
+use fencepost_dsl::sorted::SortedSet;
+use rustc_hash::FxHashMap;
+
+/// The instructions by which a thread reads what others write, or writes what others read, as far as their elements are known.
+fn shared(graph: &EventGraph) -> SortedSet<(Span, AgentId, bool)> {
+    let mut by_byte: FxHashMap<(LocationId, u128), Vec<(Span, AgentId, bool)>> = FxHashMap::default();
+    for event in graph.events.iter() {
+        let is_read = matches!(event.kind, EventKind::Read(_));
+        if !is_read && !matches!(event.kind, EventKind::Write(_)) {
+            continue;
+        }
+        let (Some(agent), Some(site), Some(access)) = (event.agent, event.site, event.kind.access()) else {
+            continue;
+        };
+        let Some(offset) = graph.terms.constant_value(access.offset) else { continue };
+        let own = (graph.sites[site].span, graph.hierarchy.issuer(agent), is_read);
+        for byte in offset..offset + u128::from(access.width_bytes) {
+            by_byte.entry((access.location, byte)).or_default().push(own);
+        }
+    }
+    let mut found = SortedSet::new();
+    for all in by_byte.values() {
+        for &(span, agent, is_read) in all {
+            if all.iter().any(|&(_, other, reads)| other != agent && reads != is_read) {
+                found.insert((span, agent, is_read));
+            }
+        }
+    }
+    found
+}
+
+/// Whether some access shares nothing any more.
+pub fn parts(before: &EventGraph, after: &EventGraph, edits: &[Edit]) -> bool {
+    let left = shared(after);
+    let is_left = |(span, agent, is_read): (Span, AgentId, bool)| {
+        let place = moved(span, edits);
+        left.iter().any(|&(at, by, reads)| by == agent && reads == is_read && place.holds(at))
+    };
+    !shared(before).into_iter().all(is_left)
+}
+
+/// Whether edits put values in place of others, and do nothing else.
+pub fn are_values(edits: &[Edit]) -> bool {
+    let is_opcode = |text: &str| text.contains('.') && !text.contains(['[', ' ', ';']);
+    edits.iter().all(|edit| match &edit.kind {
+        EditKind::Replace { before, after, .. } => !is_opcode(before) && !after.is_empty(),
+        _ => false,
+    })
+}
+
+/// Where something is once the edits are made.
+fn moved(span: Span, edits: &[Edit]) -> Span {
+    let place = |place: u32| {
+        let pieces = edits.iter().flat_map(|edit| &edit.pieces);
+        let before = pieces.filter(|piece| piece.span.file == span.file && piece.span.end <= place);
+        let (grown, shrunk) = before.fold((0, 0), |(grown, shrunk), piece| {
+            (grown + piece.text.len(), shrunk + (piece.span.end - piece.span.start) as usize)
+        });
+        (place as usize + grown).saturating_sub(shrunk)
+    };
+    let all = edits.iter().flat_map(|edit| &edit.pieces);
+    let around = all.filter(|piece| piece.span.holds(span)).fold(span, |span, piece| span.to(piece.span));
+    Span::new(span.file, place(around.start), place(around.end))
+}
