@@ -1,5 +1,7 @@
 //! What people type out of the habit of another language, and what they are told: a table with snapshots, each row judged.
 
+#![cfg(feature = "foreign")]
+
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::{Diagnostic, SourceMap};
 use std::collections::BTreeMap;
