@@ -1,11 +1,15 @@
-//! Each name on the left of the book's cheat sheet, pasted into the sheet's kernel: the error names it and says the line on
-//! the right.
+//! The book's cheat sheet is the table that answers are taken from, and each name on its left, pasted into the sheet's kernel, is an
+//! error that names it and says what stands on the right.
+//!
+//! `BLESS=1 cargo test --workspace --test cheat_sheet` writes the tables of the page; what stands around them is written by hand.
 
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::{Diagnostic, SourceMap};
+use fencepost_foreign::Origin;
+use fencepost_foreign::sheet::{Name, Row as Entry, Section, sections};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Names that mean what they say here, or that are answered as a slip of this language: a helping line is all they need.
 const OWN: &[&str] =
@@ -22,9 +26,12 @@ fn spans(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
+fn path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src/reference/cuda.md")
+}
+
 fn sheet() -> (String, Vec<Row>) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/src/reference/cuda.md");
-    let text = fs::read_to_string(path).expect("the sheet is there");
+    let text = fs::read_to_string(path()).expect("the sheet is there");
     let kernel = text.split("```").nth(1).expect("it has a kernel");
     let (_, kernel) = kernel.split_once('\n').expect("with a line that says how to check it");
     let rows =
@@ -114,4 +121,93 @@ fn each_name_of_the_sheet_is_answered_with_its_line() {
     }
     assert!(names.len() > 150, "{} names were found", names.len());
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), names.len(), failures.join("\n"));
+}
+
+/// What the page says of another page in place of its title or path.
+const LINKS: &[(&str, &str)] = &[
+    ("\"Model a multi-GPU collective\" of the book", "[a multi-GPU collective](../how-to/multi-gpu.md)"),
+    ("\"Matrix operations\" of the book", "[matrix operations](language.md#matrix-operations)"),
+];
+
+/// Where the search finds what begins with underscores.
+const PLAIN_NAMES: &str = "So these are the names of this page that begin with underscores, without them: ";
+
+/// Who is named in front of a name: of the others it says so itself.
+fn maker(name: &Name) -> Option<String> {
+    let is_said = matches!(name.origin, Origin::Cutlass | Origin::Triton | Origin::Gluon);
+    is_said.then(|| name.origin.to_string())
+}
+
+fn names_of(row: &Entry) -> String {
+    let mut shown: Vec<&Name> = row.names.iter().filter(|name| name.shown.is_some()).collect();
+    shown.sort_by_key(|name| maker(name));
+    let mut last = None;
+    let cells = shown.into_iter().map(|name| {
+        let maker = maker(name);
+        let front = maker.clone().filter(|_| maker != last);
+        last = maker;
+        let front = front.map(|maker| format!("{maker} ")).unwrap_or_default();
+        format!("{front}{}", name.shown.unwrap_or_default())
+    });
+    cells.collect::<Vec<_>>().join(", ")
+}
+
+/// What to write, with links where the book has more.
+fn help_of(row: &Entry) -> String {
+    let mut text = LINKS.iter().fold(row.help.to_owned(), |text, (from, to)| text.replace(from, to));
+    let mut linked = String::new();
+    while let Some((before, rest)) = text.split_once("`use \"lib/") {
+        let (file, after) = rest.split_once("\";`").expect("a path ends");
+        linked += &format!("{before}[`use \"lib/{file}\";`](library.md)");
+        text = after.to_owned();
+    }
+    linked += &text;
+    row.more.map_or(linked.clone(), |more| format!("{linked} ({more})"))
+}
+
+/// The page's table of a section; `None` if it shows no row of it.
+fn table(section: &Section) -> Option<String> {
+    let rows = section.rows.iter().filter_map(|row| Some((row, row.ptx?)));
+    let lines: Vec<String> =
+        rows.map(|(row, ptx)| format!("| {} | {ptx} | {} |\n", names_of(row), help_of(row))).collect();
+    (!lines.is_empty()).then(|| format!("| you write | PTX | `.fence` |\n|---|---|---|\n{}", lines.concat()))
+}
+
+/// The page with its tables as they should be.
+fn written(page: &str) -> String {
+    let (head, rest) = page.split_once("\n## ").expect("it has sections");
+    let mut text = head.to_owned();
+    for part in rest.split("\n## ") {
+        let (title, body) = part.split_once('\n').expect("a section has lines");
+        text += &format!("\n## {title}\n");
+        let Some(table) = sections().iter().find(|own| own.title == title).and_then(table) else {
+            text += body;
+            continue;
+        };
+        let (before, rest) = body.split_once("| you write ").expect("it has a table");
+        let after =
+            rest.split_inclusive('\n').skip_while(|line| line.starts_with(['|', 'P']) && line.contains('|'));
+        text += &format!("{before}{table}{}", after.collect::<String>());
+    }
+    let (before, _) = text.split_once(PLAIN_NAMES).expect("it names them");
+    let shown = sections().iter().flat_map(|section| &section.rows).flat_map(|row| &row.names);
+    let plain = shown.filter(|name| name.shown.is_some()).flat_map(Name::typed);
+    let plain: BTreeSet<&str> = plain.filter_map(|name| name.strip_prefix("__")).collect();
+    let plain = plain.into_iter().collect::<Vec<_>>().join(", ");
+    format!("{before}{PLAIN_NAMES}{plain}.\n")
+}
+
+#[test]
+fn the_page_is_the_table() {
+    let page = fs::read_to_string(path()).expect("the sheet is there");
+    let headings: BTreeSet<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    for section in sections() {
+        assert!(table(section).is_none() || headings.contains(section.title), "no heading {}", section.title);
+    }
+    let wanted = written(&page);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(path(), wanted).expect("writable");
+    } else {
+        assert!(page == wanted, "BLESS=1 writes the page from `dsl/foreign/src/sheet.txt`");
+    }
 }

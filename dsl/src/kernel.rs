@@ -10,6 +10,10 @@
 mod assemble;
 pub mod ast;
 pub mod dump;
+#[cfg(feature = "foreign")]
+mod foreign;
+#[cfg(not(feature = "foreign"))]
+#[path = "kernel/no_foreign.rs"]
 mod foreign;
 mod import;
 pub mod isa;
@@ -19,9 +23,11 @@ mod parse;
 pub mod pretty;
 pub mod program;
 mod resolve;
+mod silent;
 mod suggest;
 mod target;
 mod token;
+mod unclosed;
 
 lalrpop_util::lalrpop_mod!(
     #[allow(warnings, clippy::all, clippy::pedantic, reason = "generated code")]

@@ -1,5 +1,7 @@
 //! What people write who know CUDA or PTX and are new here: each mistake has one error, which says what to write.
 
+#![cfg(feature = "foreign")]
+
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::{LoadOptions, load};
 

@@ -1,12 +1,16 @@
-//! What people type out of the habit of another language, and what they are told: a table with snapshots.
+//! What people type out of the habit of another language, and what they are told: a table with snapshots, each row judged.
 
-use fencepost_dsl::SourceMap;
+#![cfg(feature = "foreign")]
+
 use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::{Diagnostic, SourceMap};
+use std::collections::BTreeMap;
 
 #[test]
 fn habits_are_answered() {
     let mut answers = String::new();
-    let mut n_without = Vec::new();
+    let mut poor = Vec::new();
+    let mut n_of: BTreeMap<&str, usize> = BTreeMap::new();
     for input in include_str!("kernel/habits.txt").lines() {
         if input.is_empty()
             || input.starts_with("## ")
@@ -19,20 +23,35 @@ fn habits_are_answered() {
         let mut sources = SourceMap::default();
         let errors = load(&mut sources, "k.fence", &mut |_| Ok(text.clone()), &LoadOptions::default());
         let errors = errors.err().unwrap_or_default();
-        answers += &format!("{input}\n");
+        let judged = judgement(&errors);
+        *n_of.entry(judged).or_default() += 1;
+        answers += &format!("{input}   [{judged}]\n");
         for error in &errors {
             let help = error.help.as_deref().unwrap_or("-");
             answers += &format!("    {}: {}\n        {help}\n", error.code, error.message);
         }
-        if !errors
-            .first()
-            .is_some_and(|error| error.help.is_some() || error.code.starts_with("unsupported::"))
-        {
-            n_without.push(input);
+        if judged == "poor" {
+            poor.push(input);
         }
     }
+    answers += &format!("\nall: {n_of:?}\n");
     insta::assert_snapshot!("habits", answers);
-    assert!(n_without.is_empty(), "no help for {n_without:#?}");
+    assert!(poor.is_empty(), "no help for {poor:#?}");
+}
+
+/// How well someone is helped: *good* is one error that says what to write or to take out, or that names what is not modelled;
+/// *usable* is such an error first, and others behind it, or one that says what is wrong without a line to write; all else is
+/// *poor*.
+fn judgement(errors: &[Diagnostic]) -> &'static str {
+    let Some((first, others)) = errors.split_first() else { return "poor" };
+    let help = first.help.as_deref().unwrap_or_default();
+    let has_line = help.contains('`') || ["take it out", "delete it"].iter().any(|word| help.contains(word));
+    match (has_line || first.code.starts_with("unsupported::"), others) {
+        (true, []) => "good",
+        (true, _) => "usable",
+        (false, _) if !help.is_empty() => "usable",
+        (false, _) => "poor",
+    }
 }
 
 /// The file that an input of the table stands for.

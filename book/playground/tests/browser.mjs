@@ -109,7 +109,7 @@ async function mouse(options, name) {
     const before = await page.locator("#text").inputValue();
     await page.locator(".apply").first().click();
     await says(page, /^proved/);
-    is("the report", await page.locator("#said").textContent(), /: proved /);
+    is("the report", await page.locator("#said").textContent(), /: proved\s/);
     is("the mended text", await page.locator("#text").inputValue(), /st\.release/);
     await shot(page, `${name}-proved`);
     // It was typed, so it can be taken back; then nothing is said of it any more.

@@ -8,21 +8,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-const RACE: &str = "// \u{1f980}
-kernel message {
-    launch { ctas: 2, cooperative: true }
-    global data: u32 = 0;
-    global flag: u32 = 0;
-    if ctaid == 0 {
-        st.weak [data], 42;
-        st.relaxed.gpu [flag], 1;
-    } else {
-        await ld.acquire.gpu [flag] == 1;
-        let v = ld.weak [data];
-        assert v == 42;
-    }
-}
-";
+/// What the client that is not ours is driven with, too.
+const RACE: &str = include_str!("../../../dsl/editors/tests/race.fence");
 
 struct Editor {
     child: Child,
@@ -285,6 +272,48 @@ fn what_could_come_next_is_offered_and_defaults_are_shown() {
     let edits =
         editor.ask("textDocument/formatting", &json!({ "textDocument": { "uri": uri }, "options": {} }));
     assert_eq!(edits, Value::Null);
+    editor.end();
+}
+
+#[test]
+fn a_name_of_another_language_is_offered_as_what_it_is_here() {
+    let mut editor = Editor::start("foreign");
+    let offered = |editor: &mut Editor, typed: &str| -> Vec<(String, String)> {
+        let text = format!("kernel k {{\n    {typed}<- here\n}}\n");
+        let uri = editor.open("foreign.fence", &text);
+        editor.shown();
+        let answer = editor.at("textDocument/completion", &uri, &text, "<- here");
+        let items = answer.as_array().expect("a list").clone();
+        let edits = items.iter().filter_map(|item| {
+            let edit = item.get("textEdit")?;
+            let start = edit["range"]["start"]["character"].as_u64().expect("a column");
+            let end = edit["range"]["end"]["character"].as_u64().expect("a column");
+            assert_eq!((start, end), (4, 4 + typed.len() as u64), "{item}");
+            assert_eq!(item["filterText"], item["label"]);
+            Some((item["label"].as_str()?.to_owned(), edit["newText"].as_str()?.to_owned()))
+        });
+        edits.collect()
+    };
+    let cases = [
+        ("__sync", "__syncthreads", "bar.sync 0;"),
+        ("thread", "threadIdx.x", "tid"),
+        ("tl.", "tl.debug_barrier", "bar.sync 0;"),
+        ("tl.atomic", "tl.atomic_cas", "let old = atom.cas.acquire.gpu.b32 [x], 0, 1;"),
+        ("cuda::", "cuda::ptx::elect_sync", "let one = elect.sync 0xffffffff;"),
+        ("cg::this", "cg::this_cluster", "barrier.cluster.arrive; barrier.cluster.wait;"),
+        ("atomicC", "atomicCAS", "let old = atom.cas.b32 [x], 0, 1;"),
+        ("mbarrier.w", "mbarrier.wait", "await mbarrier.try_wait.parity [bar], phase;"),
+        ("nvshmem_f", "nvshmem_fence", "fence.sc.sys;"),
+    ];
+    for (typed, name, written) in cases {
+        let offered = offered(&mut editor, typed);
+        assert!(offered.contains(&(name.to_owned(), written.to_owned())), "{typed}: {offered:?}");
+        assert!(offered.iter().all(|(name, _)| name.starts_with(typed)), "{typed}: {offered:?}");
+    }
+    // What is an instruction here is offered as one.
+    for typed in ["mbarrier.init", "bar.", "st."] {
+        assert_eq!(offered(&mut editor, typed), [], "{typed}");
+    }
     editor.end();
 }
 

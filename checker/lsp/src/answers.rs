@@ -1,6 +1,7 @@
 //! What is said of a place in a text: what stands there, where it is declared, and what could come next.
 
 use crate::documents::{Documents, is_of_library, name_of, offset, range, uri_of};
+use crate::foreign;
 use crate::front::Front;
 use crate::names::{Declaration, Index, Kind};
 use fencepost::{codes, instructions, library};
@@ -240,13 +241,15 @@ impl<'d> Spot<'d> {
             .rfind(|c| !is_part(c))
             .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
         let word = &line[start..];
-        match word.rfind('.') {
+        let mut items = match word.rfind('.') {
             Some(dot) => modifiers(&word[..dot]).iter().map(|(word, what)| item(word, 12, what)).collect(),
             None => self.names(),
-        }
+        };
+        items.extend(foreign::offered(word, &range(self.text, &(self.at - word.len()..self.at))));
+        items.into()
     }
 
-    fn names(&self) -> Value {
+    fn names(&self) -> Vec<Value> {
         let index = Index::new(self.text);
         let mut items: BTreeMap<String, Value> = BTreeMap::new();
         let mut add = |name: &str, kind: u8, what: &str| {

@@ -7,6 +7,7 @@ mod answers;
 mod check;
 mod documents;
 mod elsewhere;
+mod foreign;
 mod front;
 mod names;
 mod project;

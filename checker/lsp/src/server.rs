@@ -58,7 +58,7 @@ fn capabilities() -> Value {
         "positionEncoding": "utf-16",
         "textDocumentSync": { "openClose": true, "change": 2, "save": { "includeText": false } },
         "hoverProvider": true,
-        "completionProvider": { "triggerCharacters": [".", "\""] },
+        "completionProvider": { "triggerCharacters": [".", ":", "\""] },
         "definitionProvider": true,
         "referencesProvider": true,
         "renameProvider": { "prepareProvider": true },

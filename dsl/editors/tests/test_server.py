@@ -15,20 +15,8 @@ from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 ROOT = Path(__file__).resolve().parents[3]
 FENCEPOST = os.environ.get("FENCEPOST", str(ROOT / "target/release/fencepost"))
-RACE = """// \U0001f980
-kernel message {
-    launch { ctas: 2, cooperative: true }
-    global data: u32 = 0;
-    global flag: u32 = 0;
-    if ctaid == 0 {
-        st.weak [data], 42;
-        st.relaxed.gpu [flag], 1;
-    } else {
-        await ld.acquire.gpu [flag] == 1;
-        let v = ld.weak [data];
-    }
-}
-"""
+# What the server is driven with in checker/cli/tests/lsp.rs, too.
+RACE = (Path(__file__).parent / "race.fence").read_text(encoding="utf-8")
 
 
 @pytest_lsp.fixture(
@@ -36,6 +24,11 @@ kernel message {
     config=ClientServerConfig(server_command=[FENCEPOST, "lsp"]),
 )
 async def client(request, lsp_client: LanguageClient):
+    # Editors that say they can be asked to watch files are asked, and answer; this client has no answer of its own.
+    @lsp_client.feature(types.CLIENT_REGISTER_CAPABILITY)
+    def register(params: types.RegistrationParams):
+        assert [registration.method for registration in params.registrations] == ["workspace/didChangeWatchedFiles"]
+
     await lsp_client.initialize_session(
         types.InitializeParams(capabilities=client_capabilities(request.param), root_uri=ROOT.as_uri())
     )
@@ -150,6 +143,25 @@ async def test_names_and_instructions_are_told(client: LanguageClient, tmp_path)
         )
     )
     assert not edits
+
+
+@pytest.mark.asyncio
+async def test_a_name_of_cuda_becomes_what_it_is_here(client: LanguageClient, tmp_path):
+    text = "kernel k {\n    launch { warps: 2 }\n    __sync\n}\n"
+    uri = opened(client, tmp_path / "cuda.fence", text)
+    await shown(client, uri, lambda found: found)
+    start = at(text, "__sync")
+    items = await client.text_document_completion_async(
+        types.CompletionParams(
+            text_document=types.TextDocumentIdentifier(uri=uri),
+            position=types.Position(line=start.line, character=start.character + len("__sync")),
+        )
+    )
+    (item,) = [item for item in items if item.label == "__syncthreads"]
+    written = mended(text, [item.text_edit])
+    assert "    bar.sync 0;\n" in written
+    changed(client, uri, 2, written)
+    await shown(client, uri, lambda found: not found)
 
 
 @pytest.mark.asyncio

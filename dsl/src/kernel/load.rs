@@ -1,11 +1,12 @@
 //! A file and everything it uses, as one program.
 
 use super::ast::{File, Import, ItemKind, Name};
-use super::foreign::{advise, silent, take_out};
-use super::parse::{parse, parse_tokens, split};
+use super::foreign::{advise, without_foreign};
+use super::parse::parse;
 use super::program::Program;
 use super::resolve::{Modules, resolve};
 use super::target::Target;
+use super::unclosed;
 use crate::diagnostic::Diagnostic;
 use crate::ptx::Module;
 use crate::sorted::{SortedMap, SortedSet};
@@ -71,53 +72,12 @@ pub fn load(
     Err(told(sources, errors))
 }
 
-/// The errors of files that did not load, with what is of another language taken out, and an error for each such name in its
-/// place; `None` if there is no such name. `errors` are those that are not about their text.
-fn without_foreign(
-    sources: &SourceMap,
-    ids: &[FileId],
-    (files, modules): (&[File], &Modules),
-    mut errors: Vec<Diagnostic>,
+/// The machine that a file is for, or that is chosen in its place.
+pub(super) fn choose_target(
+    main: Option<&File>,
     options: &LoadOptions,
     start: Span,
-) -> Option<Vec<Diagnostic>> {
-    let functions: SortedSet<String> = files
-        .iter()
-        .flat_map(|file| &file.items)
-        .filter_map(|item| match &item.kind {
-            ItemKind::Function(function) => Some(function.name.text.clone()),
-            _ => None,
-        })
-        .collect();
-    let (mut found, mut left) = (Vec::new(), Vec::new());
-    for &id in ids {
-        let text = &sources.file(id).text;
-        match split(text, id) {
-            Ok((tokens, comments)) => {
-                errors.extend(silent(&tokens, &comments, id));
-                let (tokens, pasted) = take_out(text, &tokens, id, &functions);
-                left.push((tokens, comments, id));
-                found.push(pasted);
-            }
-            Err(error) => errors.push(error),
-        }
-    }
-    if found.iter().all(|pasted| pasted.errors.is_empty()) {
-        return None;
-    }
-    let parsed = left.into_iter().map(|(tokens, comments, id)| parse_tokens(tokens, comments, id));
-    let (left, syntax): (Vec<File>, Vec<Vec<Diagnostic>>) = parsed.unzip();
-    errors.extend(syntax.into_iter().flatten());
-    if errors.is_empty()
-        && let Ok(target) = choose_target(left.last(), options, start)
-    {
-        errors = resolve(&left, modules, &options.defines, target, start).err().unwrap_or_default();
-    }
-    errors.retain(|error| !found.iter().any(|pasted| pasted.explains(error, sources.text(error.span()))));
-    Some(found.into_iter().flat_map(|pasted| pasted.errors).chain(errors).collect())
-}
-
-fn choose_target(main: Option<&File>, options: &LoadOptions, start: Span) -> Result<Target, Diagnostic> {
+) -> Result<Target, Diagnostic> {
     let header = main.map(|file| Target::from_header(&file.comments)).transpose()?.flatten();
     let mut target = header.unwrap_or_default();
     if let Some(text) = &options.target
@@ -139,6 +99,9 @@ fn choose_target(main: Option<&File>, options: &LoadOptions, start: Span) -> Res
 /// In order of place, with advice for words of other languages, and not more than a screen of them.
 fn told(sources: &SourceMap, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by_key(Diagnostic::span);
+    for diagnostic in &mut diagnostics {
+        unclosed::show(sources, diagnostic);
+    }
     advise(sources, &mut diagnostics);
     if diagnostics.len() > MAX_DIAGNOSTICS {
         let n_hidden = diagnostics.len() - MAX_DIAGNOSTICS;

@@ -6,8 +6,8 @@ use super::ast::{
     BinaryOp, Comment, Expr, ExprKind, File, MAX_DEPTH, Memory, Name, Operand, Place, Statement,
     StatementKind,
 };
-use super::foreign::silent;
 use super::grammar::FileParser;
+use super::silent::silent;
 use super::token::{Spanned, Token, Tokens, tokenize};
 use crate::diagnostic::Diagnostic;
 use crate::span::{FileId, Span};

@@ -106,6 +106,7 @@ pub enum Token<'t> {
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
     Identifier(&'t str),
     /// What is known to be of another language, and reported; the lexer makes none.
+    #[cfg_attr(not(feature = "foreign"), expect(dead_code, reason = "such words are not looked for"))]
     Foreign,
     /// `client` before a name.
     Client,

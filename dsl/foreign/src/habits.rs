@@ -7,12 +7,12 @@
 mod rust_and_python;
 mod texts;
 
-use super::words::plain;
+use crate::words::plain;
 use rust_and_python::LINES;
 use texts::{INSTRUCTIONS, ITEMS, OUTSIDE, PTX, VALUES};
 
 /// Shapes with what to write.
-pub(super) type Habits = &'static [(&'static str, &'static str)];
+pub type Habits = &'static [(&'static str, &'static str)];
 
 /// In the order in which they are tried.
 const ALL: &[Habits] = &[ITEMS, LINES, VALUES, INSTRUCTIONS, PTX];

@@ -4,15 +4,13 @@
 //! An expression becomes one token that stands for a known error, a declaration or statement such a statement, the head of a
 //! function one of ours.
 
-use super::chain::{Answer, Chain, Tokens};
-use super::origin::Origin;
-use super::shape::PREPROCESSOR;
-use super::{index, inline};
-use crate::diagnostic::Diagnostic;
-use crate::kernel::isa;
-use crate::kernel::token::{Spanned, Token};
-use crate::sorted::{SortedMap, SortedSet};
-use crate::span::{FileId, Span};
+use crate::chain::{Answer, Chain, Tokens};
+use crate::origin::Origin;
+use crate::shape::PREPROCESSOR;
+use crate::token::{Piece, Placed, PlacedPiece, Token};
+use crate::{index, inline};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// What to write for a word that is an mbarrier.
 const MBARRIER: &str = "`shared bar: mbarrier;`, and one thread runs `mbarrier.init [bar], 1;`";
@@ -20,55 +18,88 @@ const MBARRIER: &str = "`shared bar: mbarrier;`, and one thread runs `mbarrier.i
 /// How many places of one name are shown.
 const MAX_PLACES: usize = 4;
 
+/// What the language knows that a text is written in.
+#[derive(Clone, Copy)]
+pub struct Language<'a> {
+    /// Whether instructions begin with a word.
+    pub is_mnemonic: fn(&str) -> bool,
+    /// The functions of all files that are read together.
+    pub functions: &'a BTreeSet<String>,
+}
+
+/// A name of another language in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Who calls it so.
+    pub origin: Origin,
+    /// One sentence: what is wrong.
+    pub message: String,
+    /// What to write.
+    pub help: String,
+    /// The bytes of the first, and of a few more of the same name.
+    pub places: Vec<Range<usize>>,
+}
+
 /// What was found in a file.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub struct Pasted {
-    /// An error for each name, in order of place.
-    pub errors: Vec<Diagnostic>,
+    /// One for each name, in order of place.
+    pub found: Vec<Found>,
     /// The statements that they stand in; whatever else is wrong there is an echo.
-    statements: Vec<Span>,
+    statements: Vec<Range<usize>>,
     /// Bodies of functions whose parameters are not known.
-    bodies: Vec<Span>,
+    bodies: Vec<Range<usize>>,
     /// Names in what was taken out, which may be their declarations.
-    names: SortedSet<String>,
+    names: BTreeSet<String>,
+}
+
+/// Another error of the files that were read together.
+#[derive(Clone, Copy, Debug)]
+pub struct Other<'a> {
+    /// `family::kebab-name`.
+    pub code: &'a str,
+    /// One sentence: what is wrong.
+    pub message: &'a str,
+    /// The text that it marks.
+    pub marked: &'a str,
+    /// Where it begins in the file that was looked at; `None` in another.
+    pub start: Option<usize>,
 }
 
 impl Pasted {
     /// Whether an error is due to what was taken out.
-    pub fn explains(&self, error: &Diagnostic, text: &str) -> bool {
-        let span = error.span();
-        let starts_in = |of: &Span| of.file == span.file && of.start <= span.start && span.start <= of.end;
+    pub fn explains(&self, error: &Other<'_>) -> bool {
+        let starts_in =
+            |of: &Range<usize>| error.start.is_some_and(|start| of.start <= start && start <= of.end);
         let is_syntax = error.code.starts_with("syntax::");
         let is_unknown = error.code.strip_prefix("resolve::").is_some_and(|kind| kind.starts_with("unknown"));
         // A program may have launched its kernels in what was taken out.
-        let is_about_launches =
-            error.code == "resolve::host-call" && error.message.contains("launches no kernel");
-        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let holds = |of: &Span| is_about_launches && of.file == span.file;
-        self.statements.iter().any(|of| starts_in(of) || holds(of))
+        let is_about_launches = error.code == "resolve::host-call"
+            && error.message.contains("launches no kernel")
+            && error.start.is_some();
+        let mut words = error.marked.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        self.statements.iter().any(|of| starts_in(of) || is_about_launches)
             || !is_syntax && self.bodies.iter().any(starts_in)
             || is_unknown && words.any(|word| self.names.contains(word))
     }
 }
 
-/// The tokens without what is of another language, and what that was. `functions` are those of all files.
+/// The tokens without what is of another language, and what that was.
 pub fn take_out<'t>(
     text: &'t str,
-    tokens: &[Spanned<'t>],
-    file: FileId,
-    functions: &SortedSet<String>,
-) -> (Vec<Spanned<'t>>, Pasted) {
+    tokens: &[Placed<'t>],
+    language: Language<'_>,
+) -> (Vec<PlacedPiece<'t>>, Pasted) {
     let tokens = Tokens::new(text, tokens);
     let declared = declared(&tokens);
     let mut search = Search {
         tokens: &tokens,
-        file,
-        functions,
+        language,
         declared,
         out: Vec::new(),
-        ends_of_do: SortedSet::new(),
+        ends_of_do: BTreeSet::new(),
         depth: 0,
-        titles: SortedMap::new(),
+        titles: BTreeMap::new(),
         found: Pasted::default(),
     };
     search.run();
@@ -77,25 +108,25 @@ pub fn take_out<'t>(
 }
 
 /// Names that the text declares, which mean what it says.
-fn declared<'t>(tokens: &Tokens<'_, 't>) -> SortedSet<&'t str> {
-    let mut names = SortedSet::new();
+fn declared<'t>(tokens: &Tokens<'_, 't>) -> BTreeSet<&'t str> {
+    let mut names = BTreeSet::new();
     for i in 0..tokens.all.len() {
         let (next, behind) = (tokens.token(i + 1), tokens.token(i + 2));
         match (tokens.token(i), next) {
-            (Some(Token::Let | Token::Var), Some(Token::BraceOpen)) => {
+            (Some(Token::Word("let" | "var")), Some(Token::Sign("{"))) => {
                 let end = tokens.partner(i + 1).unwrap_or(i + 1);
                 names.extend((i + 2..end).map(|at| tokens.spelling(at)));
             }
-            (Some(token), Some(Token::Identifier(name)))
+            (Some(token), Some(Token::Name(name)))
                 if is_declaring(token)
-                    && !matches!(behind, Some(Token::Identifier(_) | Token::Semicolon | Token::Star)) =>
+                    && !matches!(behind, Some(Token::Name(_) | Token::Sign(";" | "*"))) =>
             {
                 names.insert(name);
             }
-            (Some(Token::Identifier(name)), Some(Token::In)) => {
+            (Some(Token::Name(name)), Some(Token::Word("in"))) => {
                 names.insert(name);
             }
-            (Some(Token::Identifier(name)), Some(Token::Colon)) if behind != Some(Token::Colon) => {
+            (Some(Token::Name(name)), Some(Token::Sign(":"))) if behind != Some(Token::Sign(":")) => {
                 names.insert(name);
             }
             _ => {}
@@ -107,62 +138,55 @@ fn declared<'t>(tokens: &Tokens<'_, 't>) -> SortedSet<&'t str> {
 fn is_declaring(token: Token<'_>) -> bool {
     matches!(
         token,
-        Token::Let
-            | Token::Var
-            | Token::Const
-            | Token::Fn
-            | Token::Kernel
-            | Token::Program
-            | Token::Global
-            | Token::Shared
-            | Token::Param
-            | Token::Register
-            | Token::TensorMemory
-            | Token::Symmetric
-            | Token::Multimem
-            | Token::Texture
-            | Token::Surface
-            | Token::Constant
-            | Token::View
-            | Token::For
+        Token::Word(
+            "let"
+                | "var"
+                | "const"
+                | "fn"
+                | "kernel"
+                | "program"
+                | "global"
+                | "shared"
+                | "param"
+                | "register"
+                | "tmem"
+                | "symmetric"
+                | "multimem"
+                | "texture"
+                | "surface"
+                | "constant"
+                | "view"
+                | "for"
+        )
     )
 }
 
 /// Whether a statement begins with it and nothing else has it inside.
 fn begins_statement(token: Token<'_>) -> bool {
     is_declaring(token)
-        || matches!(
-            token,
-            Token::If
-                | Token::While
-                | Token::Loop
-                | Token::Await
-                | Token::Assert
-                | Token::Exit
-                | Token::Launch
-        )
+        || matches!(token, Token::Word("if" | "while" | "loop" | "await" | "assert" | "exit" | "launch"))
 }
 
 struct Search<'a, 't> {
     tokens: &'a Tokens<'a, 't>,
-    file: FileId,
-    functions: &'a SortedSet<String>,
-    declared: SortedSet<&'t str>,
-    out: Vec<Spanned<'t>>,
+    language: Language<'a>,
+    declared: BTreeSet<&'t str>,
+    out: Vec<PlacedPiece<'t>>,
     /// Braces that close the body of a `do`.
-    ends_of_do: SortedSet<usize>,
+    ends_of_do: BTreeSet<usize>,
     depth: usize,
     /// Where the error with a headline is.
-    titles: SortedMap<String, usize>,
+    titles: BTreeMap<String, usize>,
     found: Pasted,
 }
 
 impl<'t> Search<'_, 't> {
     fn run(&mut self) {
         let mut i = 0;
-        while let Some(&token) = self.tokens.all.get(i) {
-            let is_start = self.out.last().is_none_or(|&(_, last, _)| {
-                matches!(last, Token::Semicolon | Token::BraceOpen | Token::BraceClose)
+        while let Some(&(start, token, end)) = self.tokens.all.get(i) {
+            let is_start = self.out.last().is_none_or(|(_, last)| match last {
+                Piece::Own(last) => matches!(self.tokens.token(*last), Some(Token::Sign(";" | "{" | "}"))),
+                last => *last == Piece::Semicolon,
             });
             let next = self.directive(i);
             let next = next.or_else(|| is_start.then(|| self.statement(i)).flatten());
@@ -170,10 +194,10 @@ impl<'t> Search<'_, 't> {
                 i = next.max(i + 1);
                 continue;
             }
-            self.out.push(token);
-            match token.1 {
-                Token::BraceOpen => self.depth += 1,
-                Token::BraceClose => self.depth = self.depth.saturating_sub(1),
+            self.out.push((start..end, Piece::Own(i)));
+            match token {
+                Token::Sign("{") => self.depth += 1,
+                Token::Sign("}") => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
             i += 1;
@@ -183,11 +207,11 @@ impl<'t> Search<'_, 't> {
         }
     }
 
-    fn span(&self, from: usize, to: usize) -> Span {
+    fn span(&self, from: usize, to: usize) -> Range<usize> {
         let start = self.tokens.all.get(from).map_or(0, |&(start, ..)| start);
         let end =
             to.checked_sub(1).and_then(|last| self.tokens.all.get(last)).map_or(start, |&(.., end)| end);
-        Span::new(self.file, start, end.max(start))
+        start..end.max(start)
     }
 
     /// Reports `title` at the tokens `from..to`; where it was reported already, this place is added.
@@ -195,26 +219,25 @@ impl<'t> Search<'_, 't> {
         let message = format!("`{title}` is {origin}, not `.fence`");
         let span = self.span(from, to);
         if let Some(&earlier) = self.titles.get(&message) {
-            let labels = &mut self.found.errors[earlier].labels;
-            if labels.len() < MAX_PLACES {
-                labels.push(crate::diagnostic::Label { span, text: "and here".to_owned() });
+            let places = &mut self.found.found[earlier].places;
+            if places.len() < MAX_PLACES {
+                places.push(span);
             }
             return;
         }
-        self.titles.insert(message.clone(), self.found.errors.len());
+        self.titles.insert(message.clone(), self.found.found.len());
         let help = if help.starts_with('`') { format!("write {help}") } else { help.to_owned() };
-        let error = Diagnostic::new("syntax::foreign", message, span, format!("{origin}"));
-        self.found.errors.push(error.with_help(help));
+        self.found.found.push(Found { origin, message, help, places: vec![span] });
     }
 
     /// What a name of the text is here, unless it is the text's own.
     fn look_up(&self, i: usize) -> Option<(Chain<'t>, Answer, Option<String>)> {
-        if self.tokens.is_instruction(i, isa::is_mnemonic) {
+        if self.tokens.is_instruction(i, self.language.is_mnemonic) {
             return None;
         }
         let chain = self.tokens.chain(i)?;
         let is_own = chain.is_single()
-            && (self.declared.contains(chain.root()) || self.functions.contains(chain.root()));
+            && (self.declared.contains(chain.root()) || self.language.functions.contains(chain.root()));
         if is_own {
             return None;
         }
@@ -274,33 +297,33 @@ impl<'t> Search<'_, 't> {
     /// Puts a statement that is known bad in place of the tokens `from..to`.
     fn take_statement(&mut self, from: usize, to: usize) {
         let span = self.span(from, to);
-        self.found.statements.push(span);
+        self.found.statements.push(span.clone());
         for at in from..to {
-            if let Some(Token::Identifier(name)) = self.tokens.token(at) {
+            if let Some(Token::Name(name)) = self.tokens.token(at) {
                 self.found.names.insert(name.to_owned());
             }
         }
-        let (start, end) = (span.start as usize, span.end as usize);
-        self.out.push((start, Token::Foreign, end));
-        self.out.push((end, Token::Semicolon, end));
+        let end = span.end;
+        self.out.push((span, Piece::Foreign));
+        self.out.push((end..end, Piece::Semicolon));
     }
 
     fn statement(&mut self, i: usize) -> Option<usize> {
         let next = self.tokens.token(i + 1);
         match self.tokens.token(i)? {
-            Token::For if next == Some(Token::ParenOpen) => self.loop_over_numbers(i),
-            Token::While if next == Some(Token::ParenOpen) => self.spin(i),
-            Token::Identifier("do") if next == Some(Token::BraceOpen) => {
+            Token::Word("for") if next == Some(Token::Sign("(")) => self.loop_over_numbers(i),
+            Token::Word("while") if next == Some(Token::Sign("(")) => self.spin(i),
+            Token::Name("do") if next == Some(Token::Sign("{")) => {
                 let help = "`loop { … if !again { break; } }`";
                 self.report(Origin::Cpp, "do { … } while (…)", help, (i, i + 1));
                 self.found.statements.push(self.span(i, i + 1));
                 self.ends_of_do.extend(self.tokens.partner(i + 1));
-                self.replace(i, i + 1, Token::Loop);
+                self.replace(i, i + 1, Piece::Loop);
                 Some(i + 1)
             }
-            Token::Identifier(_) if next == Some(Token::ShiftLeft) => {
+            Token::Name(_) if next == Some(Token::Sign("<<")) => {
                 let end = self.end(i, i + 1, false);
-                let is_launch = self.tokens.token(i + 2) == Some(Token::Less);
+                let is_launch = self.tokens.token(i + 2) == Some(Token::Sign("<"));
                 is_launch.then(|| {
                     let title = format!("{}<<<…>>>", self.tokens.spelling(i));
                     let help =
@@ -310,17 +333,16 @@ impl<'t> Search<'_, 't> {
                     end
                 })
             }
-            Token::Let | Token::Var => {
+            Token::Word("let" | "var") => {
                 let behind = self.tokens.token(i + 2);
-                let is_typed = matches!(next, Some(Token::Identifier(_)))
-                    && matches!(behind, Some(Token::Identifier(_)));
+                let is_typed = matches!(next, Some(Token::Name(_))) && matches!(behind, Some(Token::Name(_)));
                 let (origin, title, help, from, to) = if is_typed { self.told(i + 1)? } else { return None };
                 let end = self.end(i, i + 1, false);
                 self.report(origin, &title, &help, (from, to));
                 self.take_statement(i, end);
                 Some(end)
             }
-            Token::Const if matches!(next, Some(Token::Identifier(_))) => {
+            Token::Word("const") if matches!(next, Some(Token::Name(_))) => {
                 // Of a constant with a type the parser says what it is.
                 let end = self.end(i, i + 1, false);
                 let told = (i + 1..end).find_map(|at| self.told(at).filter(|told| told.0 != Origin::Cpp));
@@ -331,7 +353,7 @@ impl<'t> Search<'_, 't> {
                     end
                 })
             }
-            Token::Star | Token::And | Token::ParenOpen => {
+            Token::Sign("*" | "&" | "(") => {
                 let end = self.end(i, i + 1, false);
                 let told = (i..end).find_map(|at| self.cast(at).or_else(|| self.told(at)));
                 told.map(|(origin, title, help, from, to)| {
@@ -340,17 +362,20 @@ impl<'t> Search<'_, 't> {
                     end
                 })
             }
-            Token::Identifier(_) | Token::Opcode(_) => self.declaration(i),
+            Token::Name(_) | Token::Opcode(_) => self.declaration(i),
             _ => None,
         }
     }
 
     /// What is said of the chain at `i`, and where it is.
     fn told(&self, i: usize) -> Option<(Origin, String, String, usize, usize)> {
-        if i > 0 && matches!(self.tokens.token(i - 1), Some(Token::Identifier(_) | Token::Opcode(_))) {
+        if i > 0 && matches!(self.tokens.token(i - 1), Some(Token::Name(_) | Token::Opcode(_))) {
             let is_same_line = !self.tokens.begins_line(i);
             let before = self.tokens.spelling(i - 1);
-            if is_same_line && self.tokens.is_instruction(i - 1, isa::is_mnemonic) && before.contains('.') {
+            if is_same_line
+                && self.tokens.is_instruction(i - 1, self.language.is_mnemonic)
+                && before.contains('.')
+            {
                 return None;
             }
         }
@@ -438,20 +463,20 @@ impl<'t> Search<'_, 't> {
                 return at;
             }
             match token {
-                Token::Semicolon => return at + 1,
-                Token::BraceClose => return at,
-                Token::BraceOpen if has_call => return at,
-                Token::BraceOpen => match self.tokens.partner(at) {
+                Token::Sign(";") => return at + 1,
+                Token::Sign("}") => return at,
+                Token::Sign("{") if has_call => return at,
+                Token::Sign("{") => match self.tokens.partner(at) {
                     Some(close) if self.tokens.begins_line(close + 1) => return close + 1,
                     Some(close) => at = close,
                     None => return at,
                 },
-                Token::ParenOpen | Token::BracketOpen => {
-                    has_call |= token == Token::ParenOpen;
+                Token::Sign("(" | "[") => {
+                    has_call |= token == Token::Sign("(");
                     at = self.tokens.partner(at).unwrap_or(at);
                 }
                 // Behind `=` braces are values.
-                Token::Assign => has_call = false,
+                Token::Sign("=") => has_call = false,
                 _ => {}
             }
             at += 1;
@@ -461,13 +486,13 @@ impl<'t> Search<'_, 't> {
 
     /// The name of the function whose head the tokens `i..end` are.
     fn head(&self, i: usize, end: usize) -> Option<usize> {
-        if self.tokens.token(end)? != Token::BraceOpen {
+        if self.tokens.token(end)? != Token::Sign("{") {
             return None;
         }
         let is_name = |at: &usize| {
             let word = self.tokens.spelling(*at);
-            matches!(self.tokens.token(*at), Some(Token::Identifier(_)))
-                && self.tokens.token(at + 1) == Some(Token::ParenOpen)
+            matches!(self.tokens.token(*at), Some(Token::Name(_)))
+                && self.tokens.token(at + 1) == Some(Token::Sign("("))
                 && !["__launch_bounds__", "__cluster_dims__", "__align__"].contains(&word)
         };
         (i..end).find(is_name)
@@ -476,27 +501,25 @@ impl<'t> Search<'_, 't> {
     /// A function of ours in place of the head of one of theirs.
     fn define(&mut self, name: usize, is_kernel: bool, (from, to): (usize, usize)) {
         for at in from..to {
-            if let Some(Token::Identifier(name)) = self.tokens.token(at) {
+            if let Some(Token::Name(name)) = self.tokens.token(at) {
                 self.found.names.insert(name.to_owned());
             }
         }
         self.found.statements.push(self.span(from, to));
-        let span = self.span(name, name + 1);
-        let (start, end) = (span.start as usize, span.end as usize);
-        let keyword = if is_kernel { Token::Kernel } else { Token::Fn };
-        self.out.push((start, keyword, start));
-        self.out.push((start, Token::Identifier(self.tokens.spelling(name)), end));
+        let Range { start, end } = self.span(name, name + 1);
+        let keyword = if is_kernel { Piece::Kernel } else { Piece::Function };
+        self.out.push((start..start, keyword));
+        self.out.push((start..end, Piece::Name(self.tokens.spelling(name))));
         if !is_kernel {
-            self.out.push((end, Token::ParenOpen, end));
-            self.out.push((end, Token::ParenClose, end));
+            self.out.push((end..end, Piece::Open));
+            self.out.push((end..end, Piece::Close));
         }
         let close = self.tokens.partner(to).unwrap_or(to);
         self.found.bodies.push(self.span(to, close + 1));
     }
 
-    fn replace(&mut self, from: usize, to: usize, token: Token<'t>) {
-        let span = self.span(from, to);
-        self.out.push((span.start as usize, token, span.end as usize));
+    fn replace(&mut self, from: usize, to: usize, piece: Piece<'t>) {
+        self.out.push((self.span(from, to), piece));
     }
 
     /// `for (…; …; …)`
@@ -514,14 +537,14 @@ impl<'t> Search<'_, 't> {
         };
         let title = if head.len() > 30 { "for (…)".to_owned() } else { format!("for ({head})") };
         self.report(Origin::Cpp, &title, help, (i, close + 1));
-        if self.tokens.token(close + 1) == Some(Token::BraceOpen) {
+        if self.tokens.token(close + 1) == Some(Token::Sign("{")) {
             for at in i + 2..close {
-                if let Some(Token::Identifier(name)) = self.tokens.token(at) {
+                if let Some(Token::Name(name)) = self.tokens.token(at) {
                     self.found.names.insert(name.to_owned());
                 }
             }
             self.found.statements.push(self.span(i, close + 1));
-            self.replace(i, i + 1, Token::Loop);
+            self.replace(i, i + 1, Piece::Loop);
         } else {
             self.take_statement(i, close + 1);
         }
@@ -533,17 +556,17 @@ impl<'t> Search<'_, 't> {
         let close = self.tokens.partner(i + 1)?;
         let is_empty = self.tokens.partner(close + 1) == Some(close + 2);
         let end = match self.tokens.token(close + 1)? {
-            Token::Semicolon => close + 2,
-            Token::BraceOpen if is_empty => close + 3,
+            Token::Sign(";") => close + 2,
+            Token::Sign("{") if is_empty => close + 3,
             // Who sleeps between two looks waits, too.
-            Token::BraceOpen if self.tokens.spelling(close + 2) == "__nanosleep" => {
+            Token::Sign("{") if self.tokens.spelling(close + 2) == "__nanosleep" => {
                 let body = self.tokens.partner(close + 1)?;
                 if self.end(close + 2, close + 3, false) != body {
                     return None;
                 }
                 body + 1
             }
-            Token::BraceOpen => return None,
+            Token::Sign("{") => return None,
             _ => self.end(i, close + 1, false),
         };
         let (origin, title, help, from, to) = (i + 2..close).find_map(|at| self.told(at))?;
@@ -556,16 +579,18 @@ impl<'t> Search<'_, 't> {
 
     /// Behind the body of a `do`.
     fn end_of_do(&mut self, i: usize) -> usize {
-        if self.tokens.token(i) != Some(Token::While) || self.tokens.token(i + 1) != Some(Token::ParenOpen) {
+        if self.tokens.token(i) != Some(Token::Word("while"))
+            || self.tokens.token(i + 1) != Some(Token::Sign("("))
+        {
             return i;
         }
         let end = self.tokens.partner(i + 1).map_or(i, |close| close + 1);
-        if self.tokens.token(end) == Some(Token::Semicolon) { end + 1 } else { end }
+        if self.tokens.token(end) == Some(Token::Sign(";")) { end + 1 } else { end }
     }
 
     /// A type in parentheses before a value, what to say of it, and where it is.
     fn cast(&self, i: usize) -> Option<(Origin, String, String, usize, usize)> {
-        if self.tokens.token(i)? != Token::ParenOpen {
+        if self.tokens.token(i)? != Token::Sign("(") {
             return None;
         }
         let close = self.tokens.partner(i)?;
@@ -573,12 +598,8 @@ impl<'t> Search<'_, 't> {
         let is_type = |word: &str| inline::TYPES.contains(&word) || ["const", "volatile"].contains(&word);
         let n_types = words.iter().filter(|word| is_type(word)).count();
         let is_cast = n_types > 0 && words.iter().all(|word| is_type(word) || ["*", "&"].contains(word));
-        let is_value = |token| {
-            matches!(
-                token,
-                Token::Identifier(_) | Token::Number(_) | Token::ParenOpen | Token::And | Token::Minus
-            )
-        };
+        let is_value =
+            |token| matches!(token, Token::Name(_) | Token::Number(_) | Token::Sign("(" | "&" | "-"));
         if !is_cast || !self.tokens.token(close + 1).is_some_and(is_value) {
             return None;
         }
@@ -590,8 +611,8 @@ impl<'t> Search<'_, 't> {
             _ if words.contains(&"volatile") => {
                 "`let v = ld.volatile [x];` `st.volatile [x], 1;`: the access is what is volatile".to_owned()
             }
-            (Some(Token::Less), Some(Token::Number("0"))) => format!("`{inner} >= 0x80000000`"),
-            (Some(Token::GreaterEqual), Some(Token::Number("0"))) => format!("`{inner} < 0x80000000`"),
+            (Some(Token::Sign("<")), Some(Token::Number("0"))) => format!("`{inner} >= 0x80000000`"),
+            (Some(Token::Sign(">=")), Some(Token::Number("0"))) => format!("`{inner} < 0x80000000`"),
             _ => "`v as u32`: a conversion stands behind, and values have no sign".to_owned(),
         };
         Some((Origin::Cpp, self.tokens.between(i, close + 1).to_owned(), help, i, close + 1))
@@ -601,26 +622,26 @@ impl<'t> Search<'_, 't> {
     fn expression(&mut self, i: usize) -> Option<usize> {
         let before = i.checked_sub(1).and_then(|before| self.tokens.token(before));
         if let Some((origin, title, help, from, to)) = self.cast(i)
-            && !matches!(before, Some(Token::Identifier(_) | Token::ParenClose | Token::BracketClose))
+            && !matches!(before, Some(Token::Name(_) | Token::Sign(")" | "]")))
         {
             self.report(origin, &title, &help, (from, to));
             self.found.statements.push(self.around(from, to));
-            if self.tokens.token(to) == Some(Token::And) {
+            if self.tokens.token(to) == Some(Token::Sign("&")) {
                 let n = self.tokens.chain(to + 1).map_or(0, |chain| chain.n_tokens);
                 self.take_value(from, to + 1 + n);
                 return Some(to + 1 + n);
             }
             return Some(to);
         }
-        if !matches!(self.tokens.token(i)?, Token::Identifier(_) | Token::Opcode(_))
+        if !matches!(self.tokens.token(i)?, Token::Name(_) | Token::Opcode(_))
             || before.is_some_and(is_declaring)
         {
             return None;
         }
         let (origin, title, help, from, to) = self.told(i)?;
-        let is_of_type = matches!(before, Some(Token::As | Token::Colon | Token::Arrow));
+        let is_of_type = matches!(before, Some(Token::Word("as") | Token::Sign(":" | "->")));
         let is_word = to == from + 1 && matches!(origin, Origin::Cpp | Origin::Python);
-        if is_word && (is_of_type || before != Some(Token::Assign)) {
+        if is_word && (is_of_type || before != Some(Token::Sign("="))) {
             return None;
         }
         self.report(origin, &title, &help, (from, to));
@@ -631,28 +652,27 @@ impl<'t> Search<'_, 't> {
 
     /// Puts a value that is known bad in place of the tokens `from..to`, and of a `*` or `&` before them.
     fn take_value(&mut self, from: usize, to: usize) {
-        let is_prefix = |token| matches!(token, Token::Star | Token::And);
-        let is_value = |token| {
-            matches!(
-                token,
-                Token::Identifier(_)
-                    | Token::Number(_)
-                    | Token::Foreign
-                    | Token::ParenClose
-                    | Token::BracketClose
-            )
+        let own = |(_, piece): &PlacedPiece<'t>| match piece {
+            Piece::Own(at) => self.tokens.token(*at),
+            _ => None,
         };
-        let n = self.out.len();
-        if n >= 2 && is_prefix(self.out[n - 1].1) && !is_value(self.out[n - 2].1) {
+        let is_prefix = |placed| matches!(own(placed), Some(Token::Sign("*" | "&")));
+        let is_value = |placed: &PlacedPiece<'t>| match placed.1 {
+            Piece::Foreign | Piece::Name(_) | Piece::Close => true,
+            _ => matches!(own(placed), Some(Token::Name(_) | Token::Number(_) | Token::Sign(")" | "]"))),
+        };
+        if let [.., before, last] = self.out.as_slice()
+            && is_prefix(last)
+            && !is_value(before)
+        {
             self.out.pop();
         }
-        self.replace(from, to, Token::Foreign);
+        self.replace(from, to, Piece::Foreign);
     }
 
     /// The statement around the tokens `from..to`.
-    fn around(&self, from: usize, to: usize) -> Span {
-        let is_end =
-            |token: Token<'_>| matches!(token, Token::Semicolon | Token::BraceOpen | Token::BraceClose);
+    fn around(&self, from: usize, to: usize) -> Range<usize> {
+        let is_end = |token: Token<'_>| matches!(token, Token::Sign(";" | "{" | "}"));
         let start =
             (0..from).rev().find(|&at| self.tokens.token(at).is_some_and(is_end)).map_or(0, |at| at + 1);
         let end = (to..self.tokens.all.len())

@@ -1,9 +1,9 @@
 //! What would be accepted and mean something else than whoever wrote it thinks.
 
+use super::ast::Comment;
+use super::target::Target;
+use super::token::{Spanned, Token};
 use crate::diagnostic::Diagnostic;
-use crate::kernel::ast::Comment;
-use crate::kernel::target::Target;
-use crate::kernel::token::{Spanned, Token};
 use crate::span::{FileId, Span};
 
 /// Errors about such places.

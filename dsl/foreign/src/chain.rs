@@ -1,10 +1,10 @@
 //! Names of C++ and Python as they stand in a text: qualified, instantiated, called, one member behind the other.
 
-use super::names::NAMES;
-use super::operands;
-use super::origin::Origin;
-use crate::kernel::token::{Spanned, Token};
-use crate::sorted::SortedMap;
+use crate::operands;
+use crate::origin::Origin;
+use crate::sheet;
+use crate::token::{Placed, Token};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// The longest chain of names that is looked at.
@@ -45,24 +45,24 @@ pub struct Answer {
 /// A text in tokens, with the other half of each bracket.
 pub struct Tokens<'a, 't> {
     pub text: &'t str,
-    pub all: &'a [Spanned<'t>],
+    pub all: &'a [Placed<'t>],
     partners: Vec<usize>,
 }
 
 impl<'a, 't> Tokens<'a, 't> {
-    pub fn new(text: &'t str, all: &'a [Spanned<'t>]) -> Self {
+    pub fn new(text: &'t str, all: &'a [Placed<'t>]) -> Self {
         let mut partners: Vec<usize> = vec![0; all.len()];
         let mut open = Vec::new();
         for (i, &(_, token, _)) in all.iter().enumerate() {
             match token {
-                Token::ParenOpen | Token::BracketOpen | Token::BraceOpen => open.push((i, token)),
-                Token::ParenClose | Token::BracketClose | Token::BraceClose => {
+                Token::Sign("(" | "[" | "{") => open.push((i, token)),
+                Token::Sign(")" | "]" | "}") => {
                     let is_other = |of: Token<'_>| {
                         matches!(
                             (of, token),
-                            (Token::ParenOpen, Token::ParenClose)
-                                | (Token::BracketOpen, Token::BracketClose)
-                                | (Token::BraceOpen, Token::BraceClose)
+                            (Token::Sign("("), Token::Sign(")"))
+                                | (Token::Sign("["), Token::Sign("]"))
+                                | (Token::Sign("{"), Token::Sign("}"))
                         )
                     };
                     if open.last().is_some_and(|&(_, of)| is_other(of)) {
@@ -120,9 +120,9 @@ impl<'a, 't> Tokens<'a, 't> {
         let (mut at, mut is_member) = (i, false);
         let mut end = i;
         while parts.len() < MAX_PARTS {
-            let tilde = usize::from(self.token(at) == Some(Token::Tilde) && is_member);
+            let tilde = usize::from(self.token(at) == Some(Token::Sign("~")) && is_member);
             let word = match self.token(at + tilde)? {
-                Token::Identifier(word) => word,
+                Token::Name(word) => word,
                 Token::Opcode(word) if tilde == 0 => word,
                 // A `register`, `shared` or `launch` of theirs is a word of the language here.
                 _ if !parts.is_empty() && is_name(self.spelling(at)) => self.spelling(at),
@@ -148,8 +148,8 @@ impl<'a, 't> Tokens<'a, 't> {
             // In braces are arguments only of what is then used: `r{x}.load()`.
             if let Some(close) = self.partner(at) {
                 let is_call = match self.token(at) {
-                    Some(Token::ParenOpen) => true,
-                    Some(Token::BraceOpen) => last.template.is_some() && self.spelling(close + 1) == ".",
+                    Some(Token::Sign("(")) => true,
+                    Some(Token::Sign("{")) => last.template.is_some() && self.spelling(close + 1) == ".",
                     _ => false,
                 };
                 if is_call {
@@ -158,15 +158,15 @@ impl<'a, 't> Tokens<'a, 't> {
                 }
             }
             end = at;
-            while self.token(at) == Some(Token::BracketOpen)
+            while self.token(at) == Some(Token::Sign("["))
                 && let Some(close) = self.partner(at)
             {
                 at = close + 1;
             }
             (at, is_member) = match self.token(at) {
-                Some(Token::Colon) if self.token(at + 1) == Some(Token::Colon) => (at + 2, false),
+                Some(Token::Sign(":")) if self.token(at + 1) == Some(Token::Sign(":")) => (at + 2, false),
                 Some(Token::Bad) if self.spelling(at) == "." => (at + 1, true),
-                Some(Token::Arrow) => (at + 1, true),
+                Some(Token::Sign("->")) => (at + 1, true),
                 _ => break,
             };
         }
@@ -176,31 +176,23 @@ impl<'a, 't> Tokens<'a, 't> {
 
     /// The end of the template arguments that begin at `i`, if there are any: something must be made of what is instantiated.
     fn template(&self, i: usize) -> Option<usize> {
-        if self.token(i)? != Token::Less {
+        if self.token(i)? != Token::Sign("<") {
             return None;
         }
         let mut depth = 0_usize;
         for at in i..i + MAX_TEMPLATE {
             match self.token(at)? {
-                Token::Less => depth += 1,
-                Token::Greater => depth -= 1,
-                Token::ShiftRight if depth >= 2 => depth -= 2,
-                Token::Identifier(_) | Token::Opcode(_) | Token::Number(_) | Token::Colon | Token::Comma => {}
-                Token::Star | Token::And | Token::ParenOpen | Token::ParenClose | Token::Bad => {}
+                Token::Sign("<") => depth += 1,
+                Token::Sign(">") => depth -= 1,
+                Token::Sign(">>") if depth >= 2 => depth -= 2,
+                Token::Name(_) | Token::Opcode(_) | Token::Number(_) | Token::Sign(":" | ",") => {}
+                Token::Sign("*" | "&" | "(" | ")") | Token::Bad => {}
                 _ => return None,
             }
             if depth == 0 {
                 let goes_on = matches!(
                     self.token(at + 1),
-                    Some(
-                        Token::ParenOpen
-                            | Token::BraceOpen
-                            | Token::Colon
-                            | Token::Identifier(_)
-                            | Token::Semicolon
-                            | Token::Star
-                            | Token::And
-                    )
+                    Some(Token::Sign("(" | "{" | ":") | Token::Name(_) | Token::Sign(";" | "*" | "&"))
                 );
                 return goes_on.then_some(at);
             }
@@ -215,12 +207,12 @@ impl<'a, 't> Tokens<'a, 't> {
         if !is_mnemonic(first) && first != "warp" {
             return false;
         }
-        if self.token(i + 1) != Some(Token::ParenOpen) || !self.is_adjacent(i + 1) {
+        if self.token(i + 1) != Some(Token::Sign("(")) || !self.is_adjacent(i + 1) {
             return true;
         }
         // An operand may stand in parentheses, and others behind it.
         let close = self.partner(i + 1);
-        word.ends_with(".sync") || close.is_some_and(|close| self.token(close + 1) == Some(Token::Comma))
+        word.ends_with(".sync") || close.is_some_and(|close| self.token(close + 1) == Some(Token::Sign(",")))
     }
 }
 
@@ -324,15 +316,16 @@ struct Key {
 
 /// All keys, by their first name; those whose first name ends in `*` apart.
 struct Keys {
-    exact: SortedMap<&'static str, Vec<Key>>,
+    exact: BTreeMap<&'static str, Vec<Key>>,
     open: Vec<Key>,
 }
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
-    let mut keys = Keys { exact: SortedMap::new(), open: Vec::new() };
-    for &(origin, names) in NAMES {
-        for &(text, help) in names {
-            let key = Key::new(text, origin, help);
+    let mut keys = Keys { exact: BTreeMap::new(), open: Vec::new() };
+    for row in sheet::rows() {
+        for name in &row.names {
+            let Some(text) = name.key else { continue };
+            let key = Key::new(text, name.origin, row.help);
             match key.names.first() {
                 Some(first) if !first.ends_with('*') => keys.exact.entry(first).or_default().push(key),
                 _ => keys.open.push(key),

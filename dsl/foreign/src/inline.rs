@@ -1,9 +1,9 @@
 //! What is worked out of the text of a line: the instruction in inline assembly, the wait that a loop without body is, an
 //! atomic with its order and scope.
 
-use super::chain::Chain;
-use super::libcu;
-use super::origin::Origin;
+use crate::chain::Chain;
+use crate::libcu;
+use crate::origin::Origin;
 
 /// Types of C++, as casts name them.
 pub const TYPES: &[&str] = &[

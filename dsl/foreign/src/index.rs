@@ -1,7 +1,7 @@
 //! Numbers that threads get from where they are: `int i = blockIdx.x * blockDim.x + threadIdx.x;`.
 
-use super::chain::Tokens;
-use crate::kernel::token::Token;
+use crate::chain::Tokens;
+use crate::token::Token;
 
 /// CUDA's registers, of the first dimension.
 const REGISTERS: &[(&str, &str)] =
@@ -9,9 +9,9 @@ const REGISTERS: &[(&str, &str)] =
 
 /// What a declaration becomes that computes such a number, the tokens `from..to`, if all of it is the same here.
 pub fn declared(tokens: &Tokens<'_, '_>, from: usize, to: usize) -> Option<String> {
-    let assign = (from..to).find(|&at| tokens.token(at) == Some(Token::Assign))?;
-    let Some(Token::Identifier(name)) = tokens.token(assign.checked_sub(1)?) else { return None };
-    let end = if tokens.token(to.checked_sub(1)?) == Some(Token::Semicolon) { to - 1 } else { to };
+    let assign = (from..to).find(|&at| tokens.token(at) == Some(Token::Sign("=")))?;
+    let Some(Token::Name(name)) = tokens.token(assign.checked_sub(1)?) else { return None };
+    let end = if tokens.token(to.checked_sub(1)?) == Some(Token::Sign(";")) { to - 1 } else { to };
     let mut value = String::new();
     let mut n_registers = 0;
     for at in assign + 1..end {
@@ -19,10 +19,10 @@ pub fn declared(tokens: &Tokens<'_, '_>, from: usize, to: usize) -> Option<Strin
         let known = REGISTERS.iter().find(|(own, _)| *own == spelling);
         n_registers += usize::from(known.is_some());
         let is_same = match tokens.token(at)? {
-            Token::Identifier(_) => tokens.token(at + 1) != Some(Token::ParenOpen),
-            Token::Number(_) | Token::ParenOpen | Token::ParenClose => true,
-            Token::Plus | Token::Minus | Token::Star | Token::Slash | Token::Percent => true,
-            Token::And | Token::Or | Token::Xor | Token::ShiftLeft | Token::ShiftRight => true,
+            Token::Name(_) => tokens.token(at + 1) != Some(Token::Sign("(")),
+            Token::Number(_) | Token::Sign("(" | ")") => true,
+            Token::Sign("+" | "-" | "*" | "/" | "%") => true,
+            Token::Sign("&" | "|" | "^" | "<<" | ">>") => true,
             _ => false,
         };
         if known.is_none() && !is_same {

@@ -3,7 +3,7 @@
 //!
 //! Source: CCCL libcudacxx/include/cuda/std/__atomic/functions/cuda_ptx_generated.h.
 
-use super::operands::{is_plain, split};
+use crate::operands::{is_plain, split};
 
 /// Members of `cuda::atomic_ref` and `cuda::atomic`.
 const MEMBERS: &[(&str, Operation)] = &[

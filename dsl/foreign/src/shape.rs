@@ -1,7 +1,7 @@
 //! What a line with an error looks like, whatever its words are: a declaration of C, a label, a bracket that is missing.
 
-use super::libcu;
-use super::words::{CALLS, FORMS};
+use crate::libcu;
+use crate::words::{CALLS, FORMS};
 
 /// Where the parser, or what comes behind it, stumbles.
 pub struct Place<'a> {
