@@ -18,12 +18,12 @@ use fencepost_dsl::sorted::SortedMap;
 use ways::{Kind, Way, ways};
 
 /// Changes that are proposed at most.
-const TRIED_MAX: usize = 96;
+const TRIED_MAX: usize = 112;
 /// Added to the rank of what says which data is meant.
 const OF_DATA: u32 = 40;
 /// … and of what says so elsewhere.
 const AS_TOLD: u32 = 2;
-/// … of what was found itself.
+/// … of what was found itself, and of what is around it.
 const OF_ITSELF: u32 = 15;
 /// … of what says who does something, or how often.
 const OF_FLOW: u32 = 20;
@@ -37,7 +37,9 @@ const LIKELY: u32 = 18;
 enum Distance {
     /// It is what was found.
     Itself,
-    /// It is around it, or names an object or a value that this names.
+    /// It is around it.
+    Around,
+    /// It names an object or a value that this names.
     Beside,
     /// Neither.
     Far,
@@ -100,7 +102,7 @@ fn extra(ground: &Ground<'_>, value: &Value, kind: Kind, distance: Distance) -> 
     let of = match value.role {
         _ if is_about_order(ground, value) => 0,
         Role::Index { .. } if is_told => AS_TOLD,
-        _ if distance == Distance::Itself => OF_ITSELF,
+        _ if distance <= Distance::Around => OF_ITSELF,
         Role::Condition | Role::Range => OF_FLOW,
         _ => OF_DATA,
     };
@@ -204,7 +206,9 @@ impl Near {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         if self.nodes.contains(&node) {
             Distance::Itself
-        } else if self.around.contains(&node) || names(text, &words) {
+        } else if self.around.contains(&node) {
+            Distance::Around
+        } else if names(text, &words) {
             Distance::Beside
         } else {
             Distance::Far

@@ -8,12 +8,15 @@
 use super::text::{Edit, EditKind};
 use crate::event::{AgentId, EventGraph, EventKind, LocationId};
 use fencepost_dsl::Span;
-use fencepost_dsl::sorted::SortedSet;
+use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
 
-/// The instructions by which a thread reads what others write, or writes what others read, as far as their elements are known.
-fn shared(graph: &EventGraph) -> SortedSet<(Span, AgentId, bool)> {
-    let mut by_byte: FxHashMap<(LocationId, u128), Vec<(Span, AgentId, bool)>> = FxHashMap::default();
+/// An access: where it stands, whose it is, and whether it reads.
+type Access = (Span, AgentId, bool);
+
+/// The accesses, as far as their elements are known, and whether they read what others write, or write what others read.
+fn accesses(graph: &EventGraph) -> SortedMap<Access, bool> {
+    let mut by_byte: FxHashMap<(LocationId, u128), Vec<Access>> = FxHashMap::default();
     for event in graph.events.iter() {
         let is_read = matches!(event.kind, EventKind::Read(_));
         if !is_read && !matches!(event.kind, EventKind::Write(_)) {
@@ -28,25 +31,26 @@ fn shared(graph: &EventGraph) -> SortedSet<(Span, AgentId, bool)> {
             by_byte.entry((access.location, byte)).or_default().push(own);
         }
     }
-    let mut found = SortedSet::new();
+    let mut found = SortedMap::new();
     for all in by_byte.values() {
         for &(span, agent, is_read) in all {
-            if all.iter().any(|&(_, other, reads)| other != agent && reads != is_read) {
-                found.insert((span, agent, is_read));
-            }
+            let meets = all.iter().any(|&(_, other, reads)| other != agent && reads != is_read);
+            *found.entry((span, agent, is_read)).or_default() |= meets;
         }
     }
     found
 }
 
-/// Whether some access shares nothing any more.
+/// Whether some access that is left shares nothing any more.
 pub fn parts(before: &EventGraph, after: &EventGraph, edits: &[Edit]) -> bool {
-    let left = shared(after);
-    let is_left = |(span, agent, is_read): (Span, AgentId, bool)| {
+    let left = accesses(after);
+    let is_alone = |(span, agent, is_read): Access| {
         let place = moved(span, edits);
-        left.iter().any(|&(at, by, reads)| by == agent && reads == is_read && place.holds(at))
+        let is_it = |&(at, by, reads): &Access| by == agent && reads == is_read && place.holds(at);
+        let mut own = left.iter().filter(|(access, _)| is_it(access)).map(|(_, meets)| *meets).peekable();
+        own.peek().is_some() && !own.any(|meets| meets)
     };
-    !shared(before).into_iter().all(is_left)
+    accesses(before).into_iter().any(|(access, meets)| meets && is_alone(access))
 }
 
 /// Whether edits put values in place of others, and do nothing else.
