@@ -147,12 +147,8 @@ pub fn unroll(
     }
     let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
     let exchanged = unroller.barriers.log.exchanges.known.clone();
-    let known = Known {
-        loose,
-        writers: spa::writers(&unroller.graph),
-        exchanged,
-        never_full: unroller.never_full_mbarriers(),
-    };
+    let never_full = unroller.never_full_mbarriers();
+    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged, never_full };
     let has_learnt = unroller.barriers.log.loose != known.loose || !known.never_full.is_empty();
     if has_learnt || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
