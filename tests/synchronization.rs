@@ -116,6 +116,41 @@ fn whoever_drops_out_last() {
     separates("mbarrier::nobody-expected", &kernel(1), &kernel(2));
 }
 
+/// MB-13: what each phase expects follows from who has dropped out before it, also where that are half of many threads. Whole
+/// warps meet with states; a phase in which who drops out is still expected has its arrival.
+#[test]
+fn half_of_sixty_four_threads_drop_out() {
+    let kernel = |count: u32, arrives: &str, drops: &str| {
+        format!(
+            "kernel k {{
+                launch {{ warps: 2, lanes: 32 }}
+                shared m: mbarrier;
+                shared value[3][64]: u32;
+                if tid == 0 {{ mbarrier.init [m], {count}; }}
+                bar.sync 0;
+                for r in 0..3 {{
+                    if tid < 32 || r == 0 {{
+                        st [value[r][tid]], r + 1;
+                        let state = mbarrier.arrive{arrives} [m];
+                        await mbarrier.try_wait [m], state;
+                        let other = ld [value[r][(tid + 1) % 32]];
+                        assert other == r + 1;
+                    }} else if r == 1 {{
+                        {drops}
+                    }}
+                }}
+            }}"
+        )
+    };
+    let drops = "mbarrier.arrive_drop _, [m];";
+    let fine = kernel(64, "", drops);
+    separates("race::uniform", &kernel(64, ".relaxed.cta", drops), &fine);
+    separates("deadlock::phase-never-completes", &kernel(65, "", drops), &fine);
+    separates("deadlock::phase-never-completes", &kernel(64, "", "mbarrier.arrive _, [m];"), &fine);
+    let all_but_one = format!("if tid != 63 {{ {drops} }}");
+    separates("deadlock::phase-never-completes", &kernel(64, "", &all_but_one), &fine);
+}
+
 /// One of two initialisations happens; the phase expects what that one said.
 #[test]
 fn the_count_is_that_of_the_initialisation_that_happened() {

@@ -147,8 +147,10 @@ pub fn unroll(
     }
     let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
     let exchanged = unroller.barriers.log.exchanges.known.clone();
-    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged };
-    if unroller.barriers.log.loose != known.loose || known.writers.is_some() {
+    let never_full = unroller.never_full_mbarriers();
+    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged, never_full };
+    let has_learnt = unroller.barriers.log.loose != known.loose || !known.never_full.is_empty();
+    if has_learnt || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
     unroller.finish()?;
@@ -179,6 +181,8 @@ struct Known {
     writers: Option<spa::Writers>,
     /// What lanes get from one another, where that is a number.
     exchanged: SortedMap<ResultKey, u128>,
+    /// Mbarriers that threads drop out of and at which no arrival is one too many.
+    never_full: SortedSet<(LocationId, u32)>,
 }
 
 /// Runs all threads.
@@ -193,6 +197,7 @@ fn run<'a>(
     unroller.barriers = BarrierRecorder::new(known.loose);
     unroller.barriers.log.exchanges.known = known.exchanged;
     unroller.writers = known.writers;
+    unroller.never_full = known.never_full;
     let may_cancel = host::launched(program, kernel, launch)
         .into_iter()
         .any(|(kernel, launch)| asynchronous::may_cancel(program, kernel) && !launch.is_co_resident());
@@ -278,6 +283,8 @@ struct Unroller<'a> {
     mbarrier_storages: IndexVec<MbarrierId, StorageId>,
     /// Where an mbarrier arrival may find its phase full; found out when first asked.
     uneven: Option<Uneven>,
+    /// Where none does all the same, as an earlier run has shown.
+    never_full: SortedSet<(LocationId, u32)>,
     final_values: SortedMap<(LocationId, u32, u32), TermRef>,
     /// The registers of each thread at its end, where it gets there without `exit`.
     last_envs: Vec<Env>,
@@ -348,6 +355,7 @@ impl<'a> Unroller<'a> {
             asynchronous: AsyncLog::default(),
             mbarrier_storages: IndexVec::new(),
             uneven: None,
+            never_full: SortedSet::new(),
             final_values: SortedMap::new(),
             last_envs: Vec::new(),
             steps: 0,

@@ -177,6 +177,13 @@ pub struct Mbarrier {
     pub phases: Vec<PhaseTerms>,
 }
 
+impl Mbarrier {
+    /// Which bytes it is in: what it is known by from one run of the threads to the next.
+    pub fn place(&self) -> (LocationId, u32) {
+        (self.location, self.offset_bytes)
+    }
+}
+
 /// An operation on an mbarrier with the phase it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct PhasedOperation {

@@ -10,6 +10,7 @@
 
 mod completion;
 mod crowd;
+mod drops;
 mod exact;
 mod history;
 mod lives;
@@ -25,7 +26,9 @@ use crate::event::{
     AgentId, BaseRelation, CtaId, Edge, EventId, EventKind, GraphBuilder, GraphError, MbarrierEvent,
     MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef,
 };
-use completion::{Phases, add, phase_constant, phase_term, phases, state_operation};
+use completion::{Phases, add, is_of_earlier, phase_constant, phase_term, phases, state_operation};
+use drops::Drops;
+pub use drops::never_full;
 use exact::{forget_counting, is_countable};
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{Scope, Sem};
@@ -61,7 +64,8 @@ pub fn finish(
     lives::separate_lives(graph, log, passed)?;
     let mut expected = expected_counts(graph.mbarriers.len(), &log.operations);
     note_publishing(graph, &log.operations, &mut expected);
-    let narrowed = narrow(&graph.terms, log, passed, &expected);
+    let drops = Drops::new(&mut graph.terms, &log.operations);
+    let narrowed = narrow(&graph.terms, log, passed, &expected, &drops);
     rules::note_passes(graph, &log.final_phases, &narrowed.passes);
     let mut objects: IndexVec<MbarrierId, Object> = IndexVec::new();
     for (id, &expected) in expected.iter_enumerated() {
@@ -72,6 +76,11 @@ pub fn finish(
         let object = &mut objects[operation.object];
         object.operations.push((operation.clone(), interval));
         object.seen.push(seen);
+    }
+    for id in objects.ids() {
+        if drops.most(id, &|_| true) >= objects[id].expected.least {
+            rules::limit_drops(graph, id, &objects[id].operations, objects[id].expected);
+        }
     }
     let countable = countable(&graph.terms, &objects, passed);
     for id in objects.ids() {
@@ -100,7 +109,6 @@ fn countable(
 
 fn expected_counts(n_objects: usize, operations: &[Operation]) -> IndexVec<MbarrierId, Expected> {
     let mut expected: IndexVec<MbarrierId, Expected> = IndexVec::repeat(Expected::default(), n_objects);
-    let mut dropped: IndexVec<MbarrierId, u32> = IndexVec::repeat(0, n_objects);
     for operation in operations {
         let of_object = &mut expected[operation.object];
         match operation.kind {
@@ -111,20 +119,12 @@ fn expected_counts(n_objects: usize, operations: &[Operation]) -> IndexVec<Mbarr
             }
             OperationKind::Expect { .. } | OperationKind::Complete { .. } => of_object.has_bytes = true,
             OperationKind::Raise => of_object.has_raises = true,
-            OperationKind::Arrive { count, expects, drops, .. } => {
+            OperationKind::Arrive { expects, drops, .. } => {
                 of_object.has_bytes |= expects > 0;
                 of_object.has_drops |= drops;
-                if drops {
-                    dropped[operation.object] = dropped[operation.object].saturating_add(count);
-                }
             }
             OperationKind::Inval | OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => {}
         }
-    }
-    let objects: Vec<MbarrierId> = expected.ids().collect();
-    for object in objects {
-        let of_object = &mut expected[object];
-        of_object.least = of_object.least.saturating_sub(dropped[object]).max(1);
     }
     expected
 }
@@ -206,7 +206,6 @@ fn finish_object(
     let (id, expected) = (object.id, object.expected);
     let Object { operations, seen, .. } = object;
     rules::require_init(graph, id, operations);
-    rules::limit_drops(graph, id, operations, expected);
     rules::limit_raises(operations, expected)?;
     rules::limit_age(graph, id, operations);
     rules::limit_overtaking(graph, id, operations);
@@ -389,8 +388,7 @@ fn link_all<'a>(
 
 /// Relates two operations if the first one is of an earlier phase, which an execution decides.
 fn link_pair(graph: &mut GraphBuilder, (a, of_a): &(Operation, Interval), (b, of_b): &(Operation, Interval)) {
-    let (first, second) = (phase_term(&mut graph.terms, a, *of_a), phase_term(&mut graph.terms, b, *of_b));
-    let condition = graph.terms.less(first, second);
+    let condition = is_of_earlier(&mut graph.terms, (a, *of_a), (b, *of_b));
     graph.edges.add(BaseRelation::PhaseOrder, Edge { from: a.event, to: b.event, condition });
     if a.is_signal() && b.kind.is_wait() {
         let condition = match a.kind {

@@ -10,15 +10,17 @@ mod token;
 
 use super::expression::Place;
 use super::uneven::Uneven;
-use super::{State, Step, UnrollError, Unroller};
+use super::{MbarrierEncoding, State, Step, UnrollError, Unroller};
 use crate::event::{
-    AgentId, EventId, EventKind, InstanceName, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
-    ObligationKind, Role, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, EventId, EventKind, InstanceName, LocationId, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole,
+    Misuse, ObligationKind, Role, SiteId, TermPool, TermRef, UnknownKind,
 };
 use crate::findings;
 use crate::synchronization::log::{FinalPhase, Operation, OperationKind, PENDING_WIDTH, PHASE_WIDTH, TX_MAX};
+use crate::synchronization::mbarrier::never_full;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Expression, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use token::Token;
 
@@ -302,7 +304,7 @@ impl Unroller<'_> {
     fn excess(&mut self, guard: TermRef, object: MbarrierId, span: Span) -> Option<TermRef> {
         let storage = self.mbarrier_storages[object];
         let uneven = self.uneven.get_or_insert_with(|| Uneven::new(self.program, self.entry));
-        if !uneven.has(storage) {
+        if !uneven.has(storage) || self.never_full.contains(&self.graph.mbarriers[object].place()) {
             return None;
         }
         let excess = self.graph.terms.fresh(1, UnknownKind::Excess).1;
@@ -311,6 +313,16 @@ impl Unroller<'_> {
         self.oblige(ObligationKind::Discipline(misuse), guard, fine, span);
         self.past_waits.push(fine);
         Some(excess)
+    }
+
+    /// Where threads drop out and no arrival is one too many all the same.
+    pub(super) fn never_full_mbarriers(&mut self) -> SortedSet<(LocationId, u32)> {
+        // What counting finds out is not used where an order is asked for, to compare the two.
+        if self.options.mbarrier_encoding == MbarrierEncoding::Order {
+            return SortedSet::new();
+        }
+        let objects = never_full(&mut self.graph.terms, &self.mbarriers.operations);
+        objects.into_iter().map(|object| self.graph.mbarriers[object].place()).collect()
     }
 
     /// The object at a place.

@@ -45,6 +45,8 @@ pub fn phases(
 ) -> Phases {
     let mut phases = Phases { complete: Vec::new(), counts: Vec::new() };
     let mut so_far = TermPool::TRUE;
+    // Phases that are complete only with all that can be in them: who drops out there has, once they are.
+    let mut whole = Vec::new();
     for phase in 0..n_phases {
         if !expected.is_initialised {
             let zero = terms.constant(0, TX_WIDTH);
@@ -52,13 +54,16 @@ pub fn phases(
             phases.counts.push(Counts { arrived: zero, needs: zero, within: TermPool::TRUE, bytes: zero });
             continue;
         }
-        let needs = expected_in(terms, operations, phase);
-        let (complete, counts) = balance(terms, operations, phase, needs, expected.has_bytes);
+        let needs = expected_after(terms, operations, phase, &whole);
+        let (complete, is_whole, counts) = balance(terms, operations, phase, needs, expected.has_bytes);
         // Where everybody has dropped out, nothing ever completes a phase (UB-M8).
         let zero = terms.constant(0, TX_WIDTH);
         let nobody = terms.equal(needs, zero);
         let somebody = terms.not(nobody);
         so_far = terms.and_all([so_far, complete, somebody]);
+        if is_whole {
+            whole.push(phase);
+        }
         phases.complete.push(so_far);
         phases.counts.push(counts);
     }
@@ -81,37 +86,64 @@ pub fn initial_count(terms: &mut TermPool, operations: &[(Operation, Interval)])
 
 /// How many arrivals a phase expects: the initial count less what was dropped before, and what was added in it.
 pub fn expected_in(terms: &mut TermPool, operations: &[(Operation, Interval)], phase: u32) -> TermRef {
-    let mut needs = initial_count(terms, operations);
+    expected_after(terms, operations, phase, &[])
+}
+
+/// The same if all phases before it are complete, and some of them only with all that can be in them.
+fn expected_after(
+    terms: &mut TermPool,
+    operations: &[(Operation, Interval)],
+    phase: u32,
+    whole: &[u32],
+) -> TermRef {
+    let initial = initial_count(terms, operations);
+    let (mut raised, mut dropped) = (Vec::new(), Vec::new());
     for (operation, interval) in operations {
         if matches!(operation.kind, OperationKind::Raise) && interval.contains(phase) {
-            let here = happens_in(terms, operation, *interval, phase);
-            let one = terms.resize(here, TX_WIDTH);
-            needs = add(terms, needs, one);
+            raised.push((happens_in(terms, operation, *interval, phase), 1));
         }
         let OperationKind::Arrive { count, drops: true, .. } = operation.kind else { continue };
         if interval.is_empty() || interval.first >= phase {
+            continue;
+        }
+        if whole.iter().any(|&earlier| interval.contains(earlier)) {
+            dropped.push((TermPool::TRUE, count));
             continue;
         }
         let happens = counted(terms, operation);
         let number = phase_term(terms, operation, *interval);
         let bound = phase_constant(terms, phase);
         let earlier = terms.less(number, bound);
-        let dropped = terms.and(happens, earlier);
-        let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(count), TX_WIDTH));
-        let amount = terms.if_then_else(dropped, count, zero);
-        needs = terms.binary(BinaryOp::Subtract, needs, amount);
+        dropped.push((terms.and(happens, earlier), count));
     }
-    needs
+    let raised = sum(terms, &raised);
+    let needs = add(terms, initial, raised);
+    if dropped.is_empty() {
+        return needs;
+    }
+    // So many bits that less than nothing is more than can ever arrive.
+    let most: u64 = operations
+        .iter()
+        .map(|(operation, _)| match operation.kind {
+            OperationKind::Init { count } | OperationKind::Arrive { count, .. } => u64::from(count),
+            _ => 1,
+        })
+        .sum();
+    let width = bits(most * 2).min(TX_WIDTH);
+    let dropped = sum(terms, &dropped);
+    let (needs, dropped) = (terms.resize(needs, width), terms.resize(dropped, width));
+    let left = terms.binary(BinaryOp::Subtract, needs, dropped);
+    terms.resize(left, TX_WIDTH)
 }
 
-/// Whether a phase has all its arrivals and its bytes balance; and its arrivals.
+/// Whether a phase has all its arrivals and its bytes balance, whether those are all that there can be, and its arrivals.
 fn balance(
     terms: &mut TermPool,
     operations: &[(Operation, Interval)],
     phase: u32,
     needs: TermRef,
     has_bytes: bool,
-) -> (TermRef, Counts) {
+) -> (TermRef, bool, Counts) {
     let mut arrivals: Vec<(TermRef, u32)> = Vec::new();
     let mut bytes = terms.constant(0, TX_WIDTH);
     for (operation, interval) in operations {
@@ -135,13 +167,9 @@ fn balance(
     }
     let possible: u128 = arrivals.iter().map(|&(_, count)| u128::from(count)).sum();
     let known = terms.constant_value(needs);
-    let mut arrived = terms.constant(0, TX_WIDTH);
-    for &(here, count) in &arrivals {
-        let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(count), TX_WIDTH));
-        let adds = terms.if_then_else(here, count, zero);
-        arrived = terms.binary(BinaryOp::Add, arrived, adds);
-    }
-    let (all_there, within) = if known == Some(possible) {
+    let arrived = sum(terms, &arrivals);
+    let is_whole = known == Some(possible);
+    let (all_there, within) = if is_whole {
         let all: Vec<TermRef> = arrivals.iter().map(|&(here, _)| here).collect();
         (terms.and_all(all), TermPool::TRUE)
     } else if known.is_some_and(|needs| possible < needs) {
@@ -152,11 +180,11 @@ fn balance(
     };
     let counts = Counts { arrived, needs, within, bytes };
     if !has_bytes {
-        return (all_there, counts);
+        return (all_there, is_whole, counts);
     }
     let zero = terms.constant(0, TX_WIDTH);
     let balanced = terms.equal(bytes, zero);
-    (terms.and(all_there, balanced), counts)
+    (terms.and(all_there, balanced), is_whole, counts)
 }
 
 /// 1 iff the operation happens and counts.
@@ -190,6 +218,36 @@ pub fn phase_term(terms: &mut TermPool, operation: &Operation, interval: Interva
         Some(phase) => phase_constant(terms, phase),
         None => operation.phase,
     }
+}
+
+/// 1 iff the phase of the one is before that of the other, each in its interval: somewhere between them a phase begins. Of each
+/// operation few such terms are needed, whereas two numbers have to be compared for each pair.
+pub fn is_of_earlier(
+    terms: &mut TermPool,
+    (a, of_a): (&Operation, Interval),
+    (b, of_b): (&Operation, Interval),
+) -> TermRef {
+    let mut any = Vec::new();
+    for phase in of_a.first.max(of_b.first.saturating_sub(1))..=of_a.last.min(of_b.last.saturating_sub(1)) {
+        let until = is_until(terms, a, of_a, phase);
+        let until_b = is_until(terms, b, of_b, phase);
+        let after = terms.not(until_b);
+        any.push(terms.and(until, after));
+    }
+    terms.or_all(any)
+}
+
+/// 1 iff it happens in a phase or before it.
+fn is_until(terms: &mut TermPool, operation: &Operation, interval: Interval, phase: u32) -> TermRef {
+    if interval.last <= phase {
+        return TermPool::TRUE;
+    }
+    if interval.first > phase {
+        return TermPool::FALSE;
+    }
+    let number = phase_term(terms, operation, interval);
+    let next = phase_constant(terms, phase + 1);
+    terms.less(number, next)
 }
 
 /// What it means that an operation happens in its phase.
@@ -235,6 +293,38 @@ pub fn state_interval(graph: &mut GraphBuilder, operation: &Operation, interval:
 /// The number of a phase.
 pub fn phase_constant(terms: &mut TermPool, phase: u32) -> TermRef {
     terms.constant(u128::from(phase), PHASE_WIDTH)
+}
+
+/// The sum of those numbers whose conditions hold, in no more bits than it can have: pair by pair, so that most of them are
+/// added in few.
+pub fn sum(terms: &mut TermPool, addends: &[(TermRef, u32)]) -> TermRef {
+    let mut sums: Vec<(TermRef, u64)> = Vec::new();
+    for &(condition, count) in addends {
+        let width = bits(count.into());
+        let (zero, number) = (terms.constant(0, width), terms.constant(u128::from(count), width));
+        sums.push((terms.if_then_else(condition, number, zero), count.into()));
+    }
+    while sums.len() > 1 {
+        let pairs = sums.chunks(2).map(|pair| match *pair {
+            [(a, most_of_a), (b, most_of_b)] => {
+                let most = most_of_a + most_of_b;
+                let width = bits(most).min(TX_WIDTH);
+                let (a, b) = (terms.resize(a, width), terms.resize(b, width));
+                (add(terms, a, b), most)
+            }
+            _ => pair[0],
+        });
+        sums = pairs.collect();
+    }
+    match sums.first() {
+        Some(&(all, _)) => terms.resize(all, TX_WIDTH),
+        None => terms.constant(0, TX_WIDTH),
+    }
+}
+
+/// Bits of a number.
+pub fn bits(value: u64) -> u8 {
+    u8::try_from(64 - value.leading_zeros()).unwrap_or(64).max(1)
 }
 
 /// A sum.

@@ -110,8 +110,13 @@ fn stays_in_range(operations: &[(Operation, Interval)]) -> bool {
 /// Takes back all that counting has found out.
 pub fn forget_counting(operations: &mut [(Operation, Interval)], seen: &mut [SeenBy], expected: Expected) {
     let arrivals: u32 = operations.iter().map(|(operation, _)| operation.kind.arrivals()).sum();
+    let dropped = operations.iter().map(|(operation, _)| match operation.kind {
+        OperationKind::Arrive { count, drops: true, .. } => count,
+        _ => 0,
+    });
+    let least = dropped.fold(expected.least, u32::saturating_sub).max(1);
     for (_, interval) in operations {
-        *interval = Interval { first: 0, last: arrivals / expected.least.max(1) };
+        *interval = Interval { first: 0, last: arrivals / least };
     }
     seen.fill(SeenBy::default());
 }

@@ -5,7 +5,7 @@
 //!
 //! Cannot: say what the phase holds at a moment in between; where that is asked, `order` puts all operations in a row.
 
-use super::completion::{Phases, TX_WIDTH, add, happens_in, is_phase};
+use super::completion::{Phases, TX_WIDTH, add, happens_in, is_phase, sum};
 use super::phase::{Interval, SeenBy};
 use crate::event::{AgentId, EventId, GraphBuilder, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::{Operation, OperationKind};
@@ -137,7 +137,7 @@ fn still_open(
     let mut any_later = TermPool::FALSE;
     // Of each thread's operations, those after a later one are later.
     let mut latest: SortedMap<AgentId, TermRef> = SortedMap::new();
-    let mut pending = terms.constant(0, TX_WIDTH);
+    let mut pending = Vec::new();
     for (other, interval) in operations {
         let counts = matches!(
             other.kind,
@@ -161,11 +161,9 @@ fn still_open(
         moments.push((arrival.event, other.event, later));
         moments.push((other.event, arrival.event, earlier));
         any_later = terms.or(any_later, later);
-        let zero = terms.constant(0, TX_WIDTH);
-        let arrives = terms.constant(u128::from(other.kind.arrivals()), TX_WIDTH);
-        let arrives = terms.if_then_else(later, arrives, zero);
-        pending = add(terms, pending, arrives);
+        pending.push((later, other.kind.arrivals()));
     }
+    let pending = sum(terms, &pending);
     let count = terms.constant(u128::from(count), TX_WIDTH);
     let too_few = terms.less(pending, count);
     terms.and(any_later, too_few)

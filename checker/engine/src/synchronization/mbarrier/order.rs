@@ -12,7 +12,7 @@
 //! Cannot: more than [`OPERATIONS_MAX`] operations of one object.
 
 use super::completion::{
-    Counts, Phases, counted, expected_in, initial_count, phase_constant, phase_term, state_interval,
+    Counts, Phases, bits, counted, expected_in, initial_count, phase_constant, phase_term, state_interval,
 };
 use super::moment::Moments;
 use super::phase::{Expected, Interval, Object, SeenBy};
@@ -65,11 +65,6 @@ impl Measures {
             can_overflow: total > TX_MAX,
         }
     }
-}
-
-/// Bits of a number.
-fn bits(value: u64) -> u8 {
-    u8::try_from(64 - value.leading_zeros()).unwrap_or(64).max(1)
 }
 
 fn greatest_divisor(a: i64, b: i64) -> i64 {

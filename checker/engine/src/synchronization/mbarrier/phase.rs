@@ -16,6 +16,7 @@
 //! says which phase a wait is for.
 
 use super::crowd::Crowd;
+use super::drops::Drops;
 use super::past::Past;
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
@@ -54,9 +55,9 @@ impl Interval {
 pub struct Expected {
     /// Whether there is an initialisation.
     pub is_initialised: bool,
-    /// The least a phase can expect: the smallest count less everything that is ever dropped.
+    /// The least that a phase can expect before anything is dropped; several initialisations exclude one another.
     pub least: u32,
-    /// The most it can expect; several initialisations exclude one another.
+    /// The most.
     pub most: u32,
     /// Whether the tx-count is used.
     pub has_bytes: bool,
@@ -128,11 +129,14 @@ pub fn narrow(
     log: &MbarrierLog,
     passed: &[PassedBarrier],
     expected: &IndexVec<MbarrierId, Expected>,
+    drops: &Drops,
 ) -> Narrowed {
     let mut narrowing = Narrowing::new(terms, &log.operations, passed, expected);
     for _ in 0..ROUNDS_MAX {
         let n_before = narrowing.n_changes;
+        narrowing.count_drops(drops);
         narrowing.raise();
+        narrowing.count_drops(drops);
         narrowing.lower();
         if narrowing.n_changes == n_before {
             break;
@@ -203,6 +207,8 @@ struct Narrowing<'a> {
     operations: &'a [Operation],
     terms: &'a TermPool,
     expected: &'a IndexVec<MbarrierId, Expected>,
+    /// Of each phase, how many arrivals it expects at least; of later ones, as many as of the last one here.
+    least: IndexVec<MbarrierId, Vec<u32>>,
     /// By thread and program order.
     points: Vec<Point<'a>>,
     /// What is known after each point.
@@ -263,12 +269,39 @@ impl<'a> Narrowing<'a> {
             operations,
             terms,
             expected,
+            least: IndexVec::repeat(Vec::new(), expected.len()),
             after: vec![Known::default(); points.len()],
             points,
             intervals: vec![full; operations.len()],
             of_phase,
             n_changes: 0,
         }
+    }
+
+    /// Finds out how many arrivals phases expect at least, from the phases in which threads can drop out.
+    fn count_drops(&mut self, drops: &Drops) {
+        for object in self.expected.ids() {
+            let initial = self.expected[object].least;
+            self.least[object] = drops.least_of_phases(object, initial, &self.intervals);
+        }
+    }
+
+    /// How many arrivals a phase expects at least.
+    fn least(&self, object: MbarrierId, phase: u32) -> u64 {
+        let least = &self.least[object];
+        least.get(phase as usize).or(least.last()).copied().unwrap_or(1).into()
+    }
+
+    /// The most phases that so many arrivals complete.
+    fn completed_by(&self, object: MbarrierId, mut arrivals: u64) -> u32 {
+        for (phase, &least) in (0..).zip(&self.least[object]) {
+            match arrivals.checked_sub(least.into()) {
+                Some(left) => arrivals = left,
+                None => return phase,
+            }
+        }
+        let n_told = self.least[object].len() as u64;
+        u32::try_from(n_told + arrivals / self.least(object, PHASES_MAX)).unwrap_or(u32::MAX)
     }
 
     /// Raises the lower ends.
@@ -439,7 +472,7 @@ impl<'a> Narrowing<'a> {
             .flatten()
             .filter(|(index, _)| self.intervals[*index].contains(phase))
             .collect();
-        let needed = u64::from(self.expected[object].least);
+        let needed = self.least(object, phase);
         let least = |of: &dyn Fn(&Informed) -> u32| -> Option<u32> {
             let mut bring: Vec<(u32, u32)> = candidates
                 .iter()
@@ -491,7 +524,7 @@ impl<'a> Narrowing<'a> {
         let Some(phase) = self.intervals[index].only() else { return false };
         let own = u64::from(operation.kind.arrivals());
         let all = arrivals.get(&(operation.object, phase)).copied().unwrap_or(0);
-        own > 0 && all - own < u64::from(self.expected[operation.object].least.max(1))
+        own > 0 && all - own < self.least(operation.object, phase)
     }
 
     /// What is surely done when each operation happens.
@@ -542,13 +575,13 @@ impl<'a> Narrowing<'a> {
             }
         }
         for object in self.expected.ids() {
-            let least = u64::from(self.expected[object].least.max(1));
             let known = self.after.iter().filter_map(|known| known.ordered.get(&object));
             let most = known.max().copied().unwrap_or(0);
             let mut so_far: SortedMap<AgentId, u32> = SortedMap::new();
             let mut of_phases = vec![so_far.clone()];
             let mut met: FxHashSet<*const Vec<Arrival>> = FxHashSet::default();
             for phase in 0..most {
+                let least = self.least(object, phase);
                 let candidates: Vec<(usize, &Operation)> = self
                     .operations
                     .iter()
@@ -594,7 +627,7 @@ impl<'a> Narrowing<'a> {
             }
         }
         for (index, operation) in self.operations.iter().enumerate() {
-            let least = u64::from(self.expected[operation.object].least.max(1));
+            let object = operation.object;
             let crowd = crowds.get(&operation.object);
             let earlier = crowd
                 .map_or_else(Vec::new, |crowd| crowd.before(index, self.operations, &self.intervals, &seen));
@@ -604,9 +637,11 @@ impl<'a> Narrowing<'a> {
             };
             let Interval { first, last: old } = self.intervals[index];
             // All of them together complete no more than so many phases.
-            let most = u32::try_from(number(&|_| true) / least).unwrap_or(u32::MAX);
+            let most = self.completed_by(object, number(&|_| true));
             let mut last = old.min(most);
-            if let Some(phase) = (first..last).find(|&phase| number(&|of| of.contains(phase)) < least) {
+            if let Some(phase) =
+                (first..last).find(|&phase| number(&|of| of.contains(phase)) < self.least(object, phase))
+            {
                 last = phase;
             }
             if operation.kind.bytes() < 0

@@ -1,14 +1,13 @@
 //! Rules about mbarriers that depend on how often and in which phase things happen: what is never initialised, who drops
 //! out last, states that are too old, and waits that a later phase lets through.
 
-use super::completion::{TX_WIDTH, add, initial_count, phase_constant, phase_term};
+use super::completion::{add, initial_count, phase_constant, phase_term, sum};
 use super::phase::{Expected, Interval};
 use crate::event::{
     EventKind, GraphBuilder, GraphError, MbarrierId, MbarrierRole, Misuse, TermPool, TermRef, Wait,
 };
 use crate::findings;
 use crate::synchronization::log::{FinalPhase, Operation, OperationKind};
-use fencepost_dsl::kernel::program::BinaryOp;
 use rustc_hash::FxHashMap;
 
 /// An operation without an initialisation on its path is an error (UB-M1); one that is not ordered after it is a
@@ -56,20 +55,13 @@ pub(super) fn limit_drops(
     if !expected.is_initialised || !expected.has_drops {
         return;
     }
-    let drops: Vec<(Operation, u32)> = operations
-        .iter()
-        .filter_map(|(operation, _)| match operation.kind {
-            OperationKind::Arrive { count, drops: true, .. } => Some((operation.clone(), count)),
-            _ => None,
-        })
-        .collect();
-    let mut total = graph.terms.constant(0, TX_WIDTH);
-    for (operation, count) in &drops {
-        let terms = &mut graph.terms;
-        let (zero, count) = (terms.constant(0, TX_WIDTH), terms.constant(u128::from(*count), TX_WIDTH));
-        let adds = terms.if_then_else(operation.guard, count, zero);
-        total = terms.binary(BinaryOp::Add, total, adds);
-    }
+    let drops = operations.iter().filter_map(|(operation, _)| match operation.kind {
+        OperationKind::Arrive { count, drops: true, .. } => Some((operation, count)),
+        _ => None,
+    });
+    let counts: Vec<(TermRef, u32)> =
+        drops.clone().map(|(operation, count)| (operation.guard, count)).collect();
+    let total = sum(&mut graph.terms, &counts);
     let count = initial_count(&mut graph.terms, operations);
     let some_left = graph.terms.less(total, count);
     if some_left == TermPool::TRUE {
