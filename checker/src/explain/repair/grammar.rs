@@ -3,7 +3,7 @@
 //! operand is left out, a value is one further or one back, or it differs from round to round or from thread to thread.
 //!
 //! What says when something is signalled or waited for, where, or how often, comes before what says which data is meant, and
-//! nearer places before others. Claims, launches and declarations stay as they are.
+//! nearer places before others. Claims, launches and declarations stay as they are, and so does what is written as data.
 
 mod ways;
 
@@ -56,6 +56,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         if distance == Distance::Far && is_bound
             || value.role == Role::Range && !is_bound
             || is_claimed(ground, value)
+            || is_data(value)
             || is_exchanged(ground, value)
         {
             continue;
@@ -103,7 +104,7 @@ fn extra(ground: &Ground<'_>, value: &Value, kind: Kind, distance: Distance) -> 
         _ if is_about_order(ground, value) => 0,
         Role::Index { .. } if is_told => AS_TOLD,
         _ if distance <= Distance::Around => OF_ITSELF,
-        Role::Condition | Role::Range => OF_FLOW,
+        Role::Condition | Role::Choice | Role::Range => OF_FLOW,
         _ => OF_DATA,
     };
     let subject = match ground.explanation.subject {
@@ -111,7 +112,13 @@ fn extra(ground: &Ground<'_>, value: &Value, kind: Kind, distance: Distance) -> 
         Subject::Assertion { .. } if of > 0 || kind.rank(value) >= LIKELY => NOBODY,
         _ => 0,
     };
-    of + subject + if distance == Distance::Far { 2 } else { 0 }
+    // Which element it is that is not there is said where it is named.
+    let away = match (&ground.explanation.subject, distance) {
+        (Subject::Bounds { .. }, Distance::Beside) => OF_ITSELF,
+        (_, Distance::Far) => 2,
+        _ => 0,
+    };
+    of + subject + away
 }
 
 /// Whether a value says when something is waited for or signalled, where, or how often; not what is handed over.
@@ -137,7 +144,7 @@ fn is_about_order(ground: &Ground<'_>, value: &Value) -> bool {
             own.any(|own| own.operands.iter().any(|&operand| is_named(operand)))
                 || syntax.nodes.iter().any(|node| syntax.is_call(node.span) && is_named(node.span))
         }
-        Role::Condition | Role::Range => false,
+        Role::Condition | Role::Choice | Role::Range => false,
     }
 }
 
@@ -158,6 +165,14 @@ fn is_claimed(ground: &Ground<'_>, value: &Value) -> bool {
     let nodes = syntax.nodes.iter().map(|node| node.span).filter(|&span| !is_fixed || is_seen(span));
     let mut texts = nodes.map(|span| sources.text(span));
     texts.any(|text| claims(text) && names(text, &[name.as_str()]))
+}
+
+/// Whether a value is what a weak write stores, or an atomic adds: what threads compute is not what puts them in order.
+fn is_data(value: &Value) -> bool {
+    let Role::Operand { opcode, .. } = &value.role else { return false };
+    let words: Vec<&str> = opcode.split('.').collect();
+    let is_strong = words.iter().any(|word| ["relaxed", "release", "volatile"].contains(word));
+    matches!(words[0], "st" | "ST" | "multimem") && !is_strong || matches!(words[0], "atom" | "red")
 }
 
 /// Whether an atomic compares memory with a value or exchanges it for one, or a wait looks at what that gives: with another

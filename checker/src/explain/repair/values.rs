@@ -64,6 +64,8 @@ pub enum Role {
     Awaited,
     /// Which way is taken depends on it.
     Condition,
+    /// Which of two values is meant depends on it.
+    Choice,
     /// A function is given it: which one, and where there.
     Argument {
         /// Its name.
@@ -136,7 +138,7 @@ impl Values<'_> {
             }
             ExprKind::Unary(_, inner) | ExprKind::Cast(inner, _) => self.expr(inner, role, u8::MAX),
             ExprKind::Select(condition, then, otherwise) => {
-                self.expr(condition, &Role::Condition, 1);
+                self.expr(condition, &Role::Choice, 1);
                 self.expr(then, role, 1);
                 self.expr(otherwise, role, 1);
             }

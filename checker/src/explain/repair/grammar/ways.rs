@@ -91,14 +91,13 @@ pub fn ways(ground: &Ground<'_>, value: &Value) -> Vec<Way> {
 
 /// One more or less; or what differs, in place of what is the same for all.
 fn of_number(ground: &Ground<'_>, value: &Value, number: u64, found: &mut Vec<Way>) {
+    // Another thread in place of the one that does something is another protocol.
+    if value.role == Role::Condition {
+        return;
+    }
     let mut push = |kind: Kind, text: String| found.push(Way { kind, span: value.span, text });
-    // What adds nothing is no step.
-    let is_step =
-        matches!(&value.role, Role::Operand { opcode, .. } if opcode.split('.').any(|word| word == "add"));
     for near in [number.checked_add(1), number.checked_sub(1)].into_iter().flatten() {
-        if !is_step || near > 0 {
-            push(Kind::Near, near.to_string());
-        }
+        push(Kind::Near, near.to_string());
     }
     if matches!(value.role, Role::Operand { .. }) {
         let constants = ground.syntax.constants.iter();
@@ -241,7 +240,7 @@ fn is_word(c: char) -> bool {
 fn elsewhere(ground: &Ground<'_>, value: &Value) -> Vec<(Kind, String)> {
     let sources = ground.texts.sources();
     let is_unnamed = matches!(&value.role, Role::Named(name) if name.is_empty());
-    if is_unnamed || matches!(value.role, Role::Condition | Role::Awaited | Role::Range) {
+    if is_unnamed || matches!(value.role, Role::Condition | Role::Choice | Role::Awaited | Role::Range) {
         return Vec::new();
     }
     let now = sources.text(value.span);
