@@ -9,14 +9,13 @@ use super::text::{Edit, EditKind};
 use crate::event::{AgentId, EventGraph, EventKind, LocationId};
 use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedMap;
-use rustc_hash::FxHashMap;
 
 /// An access: where it stands, whose it is, and whether it reads.
 type Access = (Span, AgentId, bool);
 
 /// The accesses, as far as their elements are known, and whether they read what others write, or write what others read.
 fn accesses(graph: &EventGraph) -> SortedMap<Access, bool> {
-    let mut by_byte: FxHashMap<(LocationId, u128), Vec<Access>> = FxHashMap::default();
+    let mut by_byte: SortedMap<(LocationId, u128), Vec<Access>> = SortedMap::new();
     for event in graph.events.iter() {
         let is_read = matches!(event.kind, EventKind::Read(_));
         if !is_read && !matches!(event.kind, EventKind::Write(_)) {
