@@ -13,8 +13,17 @@ use fencepost_dsl::sorted::SortedMap;
 /// An access: where it stands, whose it is, and whether it reads.
 type Access = (Span, AgentId, bool);
 
-/// The accesses, as far as their elements are known, and whether they read what others write, or write what others read.
-fn accesses(graph: &EventGraph) -> SortedMap<Access, bool> {
+/// Whom an access meets at its element.
+#[derive(Clone, Copy, Default)]
+struct Met {
+    /// It reads what others write, or writes what others read.
+    others: bool,
+    /// It reads what its own thread writes, and nobody else.
+    itself: bool,
+}
+
+/// The accesses, as far as their elements are known, and whom they meet.
+fn accesses(graph: &EventGraph) -> SortedMap<Access, Met> {
     let mut by_byte: SortedMap<(LocationId, u128), Vec<Access>> = SortedMap::new();
     for event in graph.events.iter() {
         let is_read = matches!(event.kind, EventKind::Read(_));
@@ -33,23 +42,29 @@ fn accesses(graph: &EventGraph) -> SortedMap<Access, bool> {
     let mut found = SortedMap::new();
     for all in by_byte.values() {
         for &(span, agent, is_read) in all {
-            let meets = all.iter().any(|&(_, other, reads)| other != agent && reads != is_read);
-            *found.entry((span, agent, is_read)).or_default() |= meets;
+            let meets =
+                |own: bool| all.iter().any(|&(_, by, reads)| (by == agent) == own && reads != is_read);
+            let met: &mut Met = found.entry((span, agent, is_read)).or_default();
+            met.others |= meets(false);
+            met.itself |= is_read && meets(true) && !meets(false);
         }
     }
     found
 }
 
-/// Whether some access that is left shares nothing any more.
+/// Whether some access that is left shares nothing any more, or one that is changed only looks at what its thread wrote itself.
 pub fn parts(before: &EventGraph, after: &EventGraph, edits: &[Edit]) -> bool {
-    let left = accesses(after);
-    let is_alone = |(span, agent, is_read): Access| {
+    let (old, left) = (accesses(before), accesses(after));
+    let now = |&(span, agent, is_read): &Access| {
         let place = moved(span, edits);
-        let is_it = |&(at, by, reads): &Access| by == agent && reads == is_read && place.holds(at);
-        let mut own = left.iter().filter(|(access, _)| is_it(access)).map(|(_, meets)| *meets).peekable();
-        own.peek().is_some() && !own.any(|meets| meets)
+        let is_it = move |&(at, by, reads): &Access| by == agent && reads == is_read && place.holds(at);
+        left.iter().filter(move |(access, _)| is_it(access)).map(|(_, met)| *met)
     };
-    accesses(before).into_iter().any(|(access, meets)| meets && is_alone(access))
+    let is_alone = |access: &Access| now(access).next().is_some() && !now(access).any(|met| met.others);
+    let changed = edits.iter().map(Edit::span);
+    let places: Vec<Span> = changed.map(|span| moved(span, edits)).collect();
+    old.iter().any(|(access, met)| met.others && is_alone(access))
+        || left.iter().any(|((at, ..), met)| met.itself && places.iter().any(|place| at.holds(*place)))
 }
 
 /// Whether edits put values in place of others, and do nothing else.
