@@ -109,6 +109,25 @@ fn several_bugs_of_several_kernels_are_mended_together() {
 }
 
 #[test]
+fn an_element_of_another_thread_stays_one() {
+    let exchange = |index: &str| {
+        format!(
+            "kernel exchange {{
+    launch {{ warps: 2 }}
+    shared product[2]: u32 = 0;
+    st.weak.shared.u32 [product[warpid]], 7;
+    bar.sync 0;
+    let v = ld.weak.shared.u32 [product[{index}]];
+    assert v == 7;
+}}
+"
+        )
+    };
+    // Everything would be proved with `product[warpid]`, too, and nothing handed over any more.
+    assert_eq!(fixed("element", &exchange("2 - warpid")), exchange("1 - warpid"));
+}
+
+#[test]
 fn what_is_proved_stays_as_it_is() {
     let folder = Folder::new("fix-proved");
     let path = folder.write("k.fence", message(RELEASE, ACQUIRE));

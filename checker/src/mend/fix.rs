@@ -278,15 +278,22 @@ impl Search<'_> {
     fn only_hides(&mut self, after: &Texts) -> Result<bool, CheckError> {
         let State { texts, place, keys: found, handed, .. } = &self.states[0];
         let (place, trial) = (*place, &mut self.trial);
-        only_hides(((texts, found), (after, &SortedSet::new())), handed, None, &mut |texts, _| {
-            Ok(match trial.answer(&texts.again(), FINDINGS_MAX, Some(place))? {
-                Answer::Holds { .. } => Some(Wrong { verdict: Verdict::Proved, keys: SortedSet::new() }),
-                Answer::Fails(failure) | Answer::Open(failure) => {
-                    Some(Wrong { verdict: failure.outcome.verdict, keys: keys(&failure) })
-                }
-                Answer::NoProgram => None,
-            })
-        })
+        let events = trial.events(texts, place).zip(trial.events(after, place));
+        only_hides(
+            ((texts, found), (after, &SortedSet::new())),
+            events.as_ref(),
+            handed,
+            None,
+            &mut |texts, _| {
+                Ok(match trial.answer(&texts.again(), FINDINGS_MAX, Some(place))? {
+                    Answer::Holds { .. } => Some(Wrong { verdict: Verdict::Proved, keys: SortedSet::new() }),
+                    Answer::Fails(failure) | Answer::Open(failure) => {
+                        Some(Wrong { verdict: failure.outcome.verdict, keys: keys(&failure) })
+                    }
+                    Answer::NoProgram => None,
+                })
+            },
+        )
     }
 
     /// Goes on from a text that is violated, if it is nearer to a proof.

@@ -1,6 +1,8 @@
 //! A text tried: is everything proved of it?
 
+use crate::check::replay::Changed;
 use crate::check::{CheckError, Config, check, usual_properties};
+use crate::event::EventGraph;
 use crate::explain::repair::{self, Edit, Texts};
 use crate::explain::{Explanation, explain};
 use crate::models::Model;
@@ -183,6 +185,15 @@ impl<'a> Trial<'a> {
             return Ok(if is_violated { Answer::Fails(failure) } else { Answer::Open(failure) });
         }
         Ok(Answer::Holds { within_bound })
+    }
+
+    /// The events of a launch in a text.
+    pub fn events(&self, texts: &Texts, place: Place) -> Option<EventGraph> {
+        let program = texts.program()?;
+        let kernel = &program.kernels[place.0];
+        let config = self.config(&program, place, 1);
+        let model = &self.setting.model.resolved;
+        Some(Changed::new(&program, kernel, &kernel.launches[place.1], model, &config)?.into_graph())
     }
 
     fn check(

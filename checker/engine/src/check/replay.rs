@@ -65,8 +65,8 @@ impl<'a> Changed<'a> {
     }
 
     /// Its events.
-    pub fn graph(&self) -> &EventGraph {
-        &self.graph
+    pub fn into_graph(self) -> EventGraph {
+        self.graph
     }
 
     /// Whether a violation of the program as it was is one of this.

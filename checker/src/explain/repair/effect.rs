@@ -10,9 +10,11 @@
 use super::find::Key;
 use super::handed::{HANDED_MAX, Handed, Sees};
 use super::opcode::SEMS;
+use super::shares;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
 use super::text::{Edit, Texts};
 use crate::check::CheckError;
+use crate::event::EventGraph;
 use crate::verdict::{Property, Verdict};
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Scope;
@@ -47,13 +49,18 @@ pub type Check<'a> = &'a mut dyn FnMut(&Texts, Where) -> Result<Option<Wrong>, C
 /// A text, and what was found in it.
 pub type Found<'a> = (&'a Texts, &'a SortedSet<Key>);
 
-/// Whether a change of `before` to `after`, with which less is wrong, only hides what was found, or takes away what should be
-/// handed over. `check` says what is wrong with a text, or nothing if it is none or not all is told.
+/// The events of a launch, in two texts.
+pub type Events = (EventGraph, EventGraph);
+
+/// Whether a change of `before` to `after`, with which less is wrong, only hides what was found, takes away what should be
+/// handed over, or keeps threads from meeting where they met, as far as their `events` are known. `check` says what is wrong
+/// with a text, or nothing if it is none or not all is told.
 ///
 /// # Errors
 /// Those of `check`.
 pub fn only_hides(
     ((before, found), (after, left)): (Found<'_>, Found<'_>),
+    events: Option<&Events>,
     handed: &[Handed],
     kernel: Option<&str>,
     check: Check<'_>,
@@ -65,6 +72,11 @@ pub fn only_hides(
     let is_settled = |verdict: Verdict| verdict.is_proof() || verdict == Verdict::Violated;
     let old = Side { texts: before, syntax: Syntax::new(before.sources(), kernel) };
     let new = Side { texts: after, syntax: Syntax::new(after.sources(), kernel) };
+    if let Some((of_old, of_new)) = events
+        && shares::parts((old.sources(), &old.syntax, of_old), (new.sources(), &new.syntax, of_new))
+    {
+        return Ok(true);
+    }
     let (waited, waits) = (old.waited_for(), new.waited_for());
     // What is waited for by a name may be any element.
     let is_named = |object: &str| waits.iter().any(|(name, number)| *name == object && number.is_none());

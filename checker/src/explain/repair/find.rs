@@ -8,7 +8,7 @@ use super::effect::{Where, Wrong, only_hides};
 use super::handed::{HANDED_MAX, Handed};
 use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
-use super::{Edit, EditKind, Repair, Texts, shares};
+use super::{Edit, EditKind, Repair, Texts};
 use crate::check::replay::Changed;
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::event::EventGraph;
@@ -366,25 +366,19 @@ impl Search<'_> {
 
     /// What a change is worth with which the launch has no violation, unless it only hides what was found.
     fn mends(&mut self, proposal: &Proposal, verdict: Verdict) -> Result<Option<Repair>, CheckError> {
-        if self.parts(&proposal.edits) || self.only_hides(&proposal.edits, &[])? {
+        if self.only_hides(&proposal.edits, &[])? {
             return Ok(None);
         }
         let repair = self.for_all_launches(&proposal.edits, verdict)?;
         Ok((!self.breaks_others(&proposal.edits)?).then_some(repair))
     }
 
-    /// Whether with other values some access shares nothing any more.
-    fn parts(&self, edits: &[Edit]) -> bool {
-        if !shares::are_values(edits) {
-            return false;
-        }
-        let changed = self.job.texts.changed(edits);
-        let variant = changed.and_then(|changed| self.variant(&changed, &self.outcome.launch));
-        let Some(Variant { program, kernel, launch }) = &variant else { return false };
-        let kernel = &program.kernels[*kernel];
+    /// The events of the launch in a text.
+    fn events(&self, texts: &Texts) -> Option<EventGraph> {
+        let Variant { program, kernel, launch } = self.variant(texts, &self.outcome.launch)?;
+        let kernel = &program.kernels[kernel];
         let config = self.config(kernel, 1, self.most());
-        let changed = Changed::new(program, kernel, launch, self.job.model, &config);
-        changed.is_some_and(|changed| shares::parts(&self.outcome.graph, changed.graph(), edits))
+        Some(Changed::new(&program, kernel, &launch, self.job.model, &config)?.into_graph())
     }
 
     /// Whether other kernels of the files that share what a change is made in, and were proved, are no more.
@@ -496,22 +490,29 @@ impl Search<'_> {
         let found: SortedSet<Key> = self.keys.iter().cloned().collect();
         let left: SortedSet<Key> = left.iter().cloned().collect();
         let handed = self.handed.clone();
-        only_hides(((job.texts, &found), (&changed, &left)), &handed, only, &mut |texts, place| {
-            // What is left is left of one launch.
-            let launches = match place {
-                Where::Everywhere if left.is_empty() => job.kernel.launches.iter().collect(),
-                Where::Everywhere | Where::Here => vec![&self.outcome.launch],
-            };
-            let mut wrong = Wrong { verdict: Verdict::Proved, keys: SortedSet::new() };
-            for launch in launches {
-                let most = self.most();
-                let tried = self.attempt_with(texts, launch, crate::check::FINDINGS_MAX, most)?;
-                let Some(tried) = tried.filter(|tried| !tried.more) else { return Ok(None) };
-                wrong.verdict = wrong.verdict.max(tried.verdict);
-                wrong.keys.extend(tried.left);
-            }
-            Ok(Some(wrong))
-        })
+        let events = self.events(job.texts).zip(self.events(&changed));
+        only_hides(
+            ((job.texts, &found), (&changed, &left)),
+            events.as_ref(),
+            &handed,
+            only,
+            &mut |texts, place| {
+                // What is left is left of one launch.
+                let launches = match place {
+                    Where::Everywhere if left.is_empty() => job.kernel.launches.iter().collect(),
+                    Where::Everywhere | Where::Here => vec![&self.outcome.launch],
+                };
+                let mut wrong = Wrong { verdict: Verdict::Proved, keys: SortedSet::new() };
+                for launch in launches {
+                    let most = self.most();
+                    let tried = self.attempt_with(texts, launch, crate::check::FINDINGS_MAX, most)?;
+                    let Some(tried) = tried.filter(|tried| !tried.more) else { return Ok(None) };
+                    wrong.verdict = wrong.verdict.max(tried.verdict);
+                    wrong.keys.extend(tried.left);
+                }
+                Ok(Some(wrong))
+            },
+        )
     }
 
     /// What is left of the findings with changes; `None` if one is new, or none is gone.

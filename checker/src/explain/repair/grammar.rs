@@ -15,7 +15,7 @@ use super::text::Edit;
 use super::values::{Role, Value, ValueKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedMap;
-use ways::{Kind, Way, ways};
+use ways::{Kind, Way, is_word, ways};
 
 /// Changes that are proposed at most.
 const TRIED_MAX: usize = 112;
@@ -206,7 +206,6 @@ impl Near {
             texts.push(sources.text(span));
         }
         let mut words: Vec<String> = Vec::new();
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         for word in texts.iter().flat_map(|text| text.split(|c| !is_word(c))) {
             if words.iter().all(|own| own != word) && is_given(ground, word) {
                 words.push(word.to_owned());

@@ -5,13 +5,16 @@
 //! Cannot: tell sharing that was meant from sharing that is the mistake; where each thread should have had its own element, a
 //! change that says so is refused, too.
 
-use super::text::{Edit, EditKind};
+use super::syntax::Syntax;
 use crate::event::{AgentId, EventGraph, EventKind, LocationId};
-use fencepost_dsl::Span;
+use fencepost_dsl::SourceMap;
 use fencepost_dsl::sorted::SortedMap;
 
-/// An access: where it stands, whose it is, and whether it reads.
-type Access = (Span, AgentId, bool);
+/// A text: its words, its statements and its events.
+pub type Text<'a> = (&'a SourceMap, &'a Syntax, &'a EventGraph);
+
+/// An access: which instruction of the text it is, whose, and whether it reads.
+type Access = (usize, AgentId, bool);
 
 /// Whom an access meets at its element.
 #[derive(Clone, Copy, Default)]
@@ -23,7 +26,7 @@ struct Met {
 }
 
 /// The accesses, as far as their elements are known, and whom they meet.
-fn accesses(graph: &EventGraph) -> SortedMap<Access, Met> {
+fn accesses((_, syntax, graph): Text<'_>) -> SortedMap<Access, Met> {
     let mut by_byte: SortedMap<(LocationId, u128), Vec<Access>> = SortedMap::new();
     for event in graph.events.iter() {
         let is_read = matches!(event.kind, EventKind::Read(_));
@@ -34,17 +37,19 @@ fn accesses(graph: &EventGraph) -> SortedMap<Access, Met> {
             continue;
         };
         let Some(offset) = graph.terms.constant_value(access.offset) else { continue };
-        let own = (graph.sites[site].span, graph.hierarchy.issuer(agent), is_read);
+        let span = graph.sites[site].span;
+        let Some(number) = syntax.instructions.iter().position(|own| own.span == span) else { continue };
+        let own = (number, graph.hierarchy.issuer(agent), is_read);
         for byte in offset..offset + u128::from(access.width_bytes) {
             by_byte.entry((access.location, byte)).or_default().push(own);
         }
     }
     let mut found = SortedMap::new();
     for all in by_byte.values() {
-        for &(span, agent, is_read) in all {
+        for &(number, agent, is_read) in all {
             let meets =
                 |own: bool| all.iter().any(|&(_, by, reads)| (by == agent) == own && reads != is_read);
-            let met: &mut Met = found.entry((span, agent, is_read)).or_default();
+            let met: &mut Met = found.entry((number, agent, is_read)).or_default();
             met.others |= meets(false);
             met.itself |= is_read && meets(true) && !meets(false);
         }
@@ -52,41 +57,21 @@ fn accesses(graph: &EventGraph) -> SortedMap<Access, Met> {
     found
 }
 
-/// Whether some access that is left shares nothing any more, or one that is changed only looks at what its thread wrote itself.
-pub fn parts(before: &EventGraph, after: &EventGraph, edits: &[Edit]) -> bool {
-    let (old, left) = (accesses(before), accesses(after));
-    let now = |&(span, agent, is_read): &Access| {
-        let place = moved(span, edits);
-        let is_it = move |&(at, by, reads): &Access| by == agent && reads == is_read && place.holds(at);
-        left.iter().filter(move |(access, _)| is_it(access)).map(|(_, met)| *met)
+/// Whether two texts differ in values only, and some access that is left in the second one shares nothing any more, or one
+/// that is changed only looks at what its thread wrote itself.
+pub fn parts(before: Text<'_>, after: Text<'_>) -> bool {
+    let ((old_sources, old, _), (new_sources, new, _)) = (before, after);
+    let opcodes = |syntax: &Syntax| -> Vec<String> {
+        syntax.instructions.iter().map(|own| own.opcode.clone()).collect()
     };
-    let is_alone = |access: &Access| now(access).next().is_some() && !now(access).any(|met| met.others);
-    let changed = edits.iter().map(Edit::span);
-    let places: Vec<Span> = changed.map(|span| moved(span, edits)).collect();
-    old.iter().any(|(access, met)| met.others && is_alone(access))
-        || left.iter().any(|((at, ..), met)| met.itself && places.iter().any(|place| at.holds(*place)))
-}
-
-/// Whether edits put values in place of others, and do nothing else.
-pub fn are_values(edits: &[Edit]) -> bool {
-    let is_opcode = |text: &str| text.contains('.') && !text.contains(['[', ' ', ';']);
-    edits.iter().all(|edit| match &edit.kind {
-        EditKind::Replace { before, after, .. } => !is_opcode(before) && !after.is_empty(),
-        _ => false,
-    })
-}
-
-/// Where something is once the edits are made.
-fn moved(span: Span, edits: &[Edit]) -> Span {
-    let place = |place: u32| {
-        let pieces = edits.iter().flat_map(|edit| &edit.pieces);
-        let before = pieces.filter(|piece| piece.span.file == span.file && piece.span.end <= place);
-        let (grown, shrunk) = before.fold((0, 0), |(grown, shrunk), piece| {
-            (grown + piece.text.len(), shrunk + (piece.span.end - piece.span.start) as usize)
-        });
-        (place as usize + grown).saturating_sub(shrunk)
+    if opcodes(old) != opcodes(new) {
+        return false;
+    }
+    let is_changed = |number: usize| {
+        old_sources.text(old.instructions[number].span) != new_sources.text(new.instructions[number].span)
     };
-    let all = edits.iter().flat_map(|edit| &edit.pieces);
-    let around = all.filter(|piece| piece.span.holds(span)).fold(span, |span, piece| span.to(piece.span));
-    Span::new(span.file, place(around.start), place(around.end))
+    let (met, left) = (accesses(before), accesses(after));
+    let is_alone = |access: &Access| left.get(access).is_some_and(|now| !now.others);
+    met.iter().any(|(access, met)| met.others && is_alone(access))
+        || left.iter().any(|(&(number, ..), met)| met.itself && is_changed(number))
 }

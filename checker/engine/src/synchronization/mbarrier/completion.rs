@@ -220,8 +220,8 @@ pub fn phase_term(terms: &mut TermPool, operation: &Operation, interval: Interva
     }
 }
 
-/// 1 iff the phase of the one is before that of the other, each in its interval: somewhere between them a phase begins. Of each
-/// operation few such terms are needed, whereas two numbers have to be compared for each pair.
+/// 1 iff the phase of the one is before that of the other, each in its interval, where these leave it open: somewhere between
+/// them a phase begins. Of each operation few such terms are needed, whereas two numbers have to be compared for each pair.
 pub fn is_of_earlier(
     terms: &mut TermPool,
     (a, of_a): (&Operation, Interval),

@@ -232,7 +232,8 @@ fn within_brackets(ground: &Ground<'_>, span: Span, left: &str) -> (Span, String
     (span, left.to_owned())
 }
 
-fn is_word(c: char) -> bool {
+/// Whether a character may be in a name.
+pub fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
