@@ -7,6 +7,7 @@ use fencepost::dsl::kernel::program::Program;
 use fencepost::dsl::kernel::{LoadOptions, load};
 use fencepost::dsl::litmus;
 use fencepost::encode::Treatment;
+use fencepost::facts::DEDUCTIONS;
 use fencepost::findings;
 use fencepost::library;
 use fencepost::models::{self, Model};
@@ -490,6 +491,30 @@ fn a_thread_in_no_slice_is_missed() {
     assert_eq!(checked(&sealed(files, Some(root))).expect_err("one is missing").code, "coverage::thread");
 }
 
+/// A tile that every thread writes its part of, and one that all of it is copied from.
+const TILE: &str = "kernel k { launch { warps: 2, lanes: 32 } shared t[256]: u32 = 0; global out[256]: u32;
+    for i in 0..4 { st [t[tid * 4 + i]], tid; }
+    fence.proxy.async; bar.sync 0;
+    if tid == 0 {
+        cp.async.bulk.global.shared::cta.bulk_group [out[0]], [t[0]], 1024;
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+    } }";
+
+/// What a question can be for.
+const ROLES: [&str; 11] = [
+    "goal",
+    "lemma",
+    "unasked",
+    "cut",
+    "completion",
+    "reachable",
+    "exists",
+    "round",
+    "slice",
+    "condition",
+    "filter",
+];
+
 /// Kernels, each with what a certificate of it has.
 fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
     let turns = |more: &str| {
@@ -550,13 +575,25 @@ fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
             Treatment::DEFAULT,
             of(Property::Assert),
         ),
-        ("mbarriers", read("examples/generic-pipeline/elected-producer.fence"), Treatment::DEFAULT, all),
+        (
+            "mbarriers",
+            read("examples/generic-pipeline/elected-producer.fence"),
+            Treatment::DEFAULT,
+            all.clone(),
+        ),
+        (
+            "tries that write",
+            read("checker/cli/benches/families/ttas-exch-lock.fence"),
+            Treatment::DEFAULT,
+            all.clone(),
+        ),
+        ("cells that are alike", TILE.to_owned(), Treatment::FEW_CELLS, all),
     ]
 }
 
 #[test]
 fn each_kind_of_question_and_of_deduction_has_a_certificate() {
-    let (mut roles, mut deductions) = (BTreeSet::new(), BTreeSet::new());
+    let (mut roles, mut deductions, mut n_without) = (BTreeSet::new(), BTreeSet::new(), 0);
     let mut note = |what: &str, files: &Files, verdict: Verdict| {
         let report = checked(files).unwrap_or_else(|refused| panic!("{what}: {refused}"));
         assert_eq!(report.verdict(), verdict.name(), "{what}");
@@ -570,18 +607,65 @@ fn each_kind_of_question_and_of_deduction_has_a_certificate() {
         }
     };
     for (what, text, treatment, properties) in kinds() {
-        let with = |config: Config| Config { treatment, properties: properties.clone(), ..config };
-        let (files, verdict) = of_text(&text, with);
+        let with = |treatment: Treatment| {
+            let properties = properties.clone();
+            Kernel::of("k.fence", &text).certificate(0, 0, |config| Config {
+                treatment,
+                properties,
+                ..config
+            })
+        };
+        let (files, verdict) = with(treatment).unwrap_or_else(|| panic!("{what}: nothing is claimed"));
         note(what, &files, verdict);
+        // Without a deduction that it rests on there is a certificate that does not rest on it, or nothing is claimed.
+        for row in DEDUCTIONS.iter().filter(|row| rests_on(&files, row.name)) {
+            let Some(off) = row.off else { continue };
+            let Some((without, verdict)) = with(off.and(treatment)) else { continue };
+            n_without += 1;
+            note(&format!("{what}, without {}", row.name), &without, verdict);
+            assert!(!rests_on(&without, row.name), "{what}: {}", row.name);
+        }
     }
-    let missing = |all: &[&str], found: &BTreeSet<String>| -> Vec<String> {
-        all.iter().filter(|own| !found.contains(**own)).map(|own| (*own).to_owned()).collect()
+    for name in ["tests/litmus/format/filtered.litmus", "tests/litmus/message-passing/mp-relaxed.litmus"] {
+        let made = Kernel::of(name, &read(name)).certificate(0, 0, |config| config);
+        let (files, verdict) = made.unwrap_or_else(|| panic!("nothing is claimed of {name}"));
+        note(name, &files, verdict);
+    }
+    assert!(n_without > 10, "{n_without} certificates do without a deduction");
+    let missing = |all: &[&'static str], found: &BTreeSet<String>| -> Vec<&'static str> {
+        all.iter().copied().filter(|own| !found.contains(*own)).collect()
     };
-    let all = ["goal", "lemma", "unasked", "cut", "completion", "reachable", "exists", "round", "slice"];
-    assert!(missing(&all, &roles).is_empty(), "{roles:?}");
-    let all =
-        ["waits", "prune-spins", "hangs-in-loops", "loop-bounds", "slices", "counting", "resets", "symmetry"];
-    assert!(missing(&all, &deductions).is_empty(), "{deductions:?}");
+    assert!(missing(&ROLES, &roles).is_empty(), "{roles:?}");
+    let all: Vec<&'static str> = DEDUCTIONS.iter().map(|row| row.name).collect();
+    assert!(missing(&all, &deductions).is_empty(), "{:?} of {deductions:?}", missing(&all, &deductions));
+}
+
+/// Whether a certificate lists a deduction.
+fn rests_on(files: &Files, name: &str) -> bool {
+    let root = json(files);
+    let parts = root["parts"].as_array().expect("a list").iter();
+    let all = parts.flat_map(|part| part["deductions"].as_array().expect("a list"));
+    all.into_iter().any(|own| own["name"] == name)
+}
+
+/// The book says of each deduction what does without it, and of each role what it asks.
+#[test]
+fn the_book_lists_roles_and_deductions() {
+    let book = read("book/src/how-to/certificates.md");
+    let rows: Vec<&str> = book.lines().filter(|line| line.starts_with("| `")).collect();
+    let is_listed = |name: &str| {
+        let first =
+            |row: &&str| row.split(" | ").next().is_some_and(|cell| cell.contains(&format!("`{name}`")));
+        rows.iter().any(first)
+    };
+    for role in ROLES {
+        assert!(is_listed(role), "the book has no role `{role}`");
+    }
+    for row in DEDUCTIONS {
+        assert!(is_listed(row.name), "the book has no deduction `{}`", row.name);
+        let line = rows.iter().find(|line| line.contains(&format!("`{}`", row.name))).expect("it is listed");
+        assert_eq!(line.contains("--without"), row.off.is_some(), "{line}");
+    }
 }
 
 /// The verifier knows of flags only by their names.

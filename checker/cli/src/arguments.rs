@@ -609,7 +609,7 @@ pub struct VerifyOptions {
     /// Certificates, or folders of them, as `fencepost check --certificate DIR` writes them.
     #[arg(required = true, value_name = "DIR")]
     pub folders: Vec<PathBuf>,
-    /// Look at all executions of launches that are small enough, and ask each formula whether it has them.
+    /// Derive the event graph again, look at all executions of launches that are small enough, and prove the others once more.
     #[arg(long)]
     pub thorough: bool,
     /// Write each question for other checkers of proofs: a plain DIMACS file, with DRAT and text LRAT.

@@ -299,7 +299,7 @@ impl<'a> Decider<'a> {
     /// What was kept, for the outcome.
     fn kept(&mut self) -> Option<Record> {
         let mut record = self.effort.take_record()?;
-        record.note_graph(&self.decision.graph);
+        record.note_graph(&self.decision.graph, self.config.treatment);
         Some(record)
     }
 

@@ -7,7 +7,7 @@
 use crate::bits::BitMatrix;
 use crate::cnf::{Formula, Literal};
 use crate::encode::goal::{Goal, GoalKind};
-use crate::encode::{Encoding, Problem, Source};
+use crate::encode::{Encoding, Problem, Source, Treatment};
 use crate::event::cell::grains;
 use crate::event::{AgentId, Edge, Edges, EventGraph, EventId, EventKind, LocationId, UnknownId, Wait};
 use crate::facts::{self, Deduction};
@@ -435,7 +435,7 @@ impl Record {
     }
 
     /// Notes what a graph shows of deductions that were made before it was there.
-    pub(crate) fn note_graph(&mut self, graph: &EventGraph) {
+    pub(crate) fn note_graph(&mut self, graph: &EventGraph, treatment: Treatment) {
         let tries = graph.events.iter().filter(|event| matches!(event.role, crate::event::Role::Spin(_)));
         let waits = graph.blocked.iter().filter(|own| matches!(own.wait, Wait::Memory(_)));
         self.note(&facts::WAITS, tries.count(), "events of tries that failed");
@@ -446,14 +446,15 @@ impl Record {
         );
         self.note(&facts::HANGS, waits.count(), "loops in which a thread may stay");
         self.note(&facts::BOUNDS, graph.cuts.len(), "places where unrolling stopped");
-        self.note(&facts::PHASES, graph.mbarriers.len(), "mbarriers");
+        if facts::PHASES.is_on(treatment) {
+            self.note(&facts::PHASES, graph.mbarriers.len(), "mbarriers");
+        }
     }
 
     /// Notes what was deduced between a graph and its formula.
     pub(crate) fn note_prepared(&mut self, table: &RelationTable) {
         self.note(&facts::COUNTING, table.basis.counted_words().count(), "words that are counted");
-        let n_settled = table.basis.resettable.len().saturating_sub(table.basis.n_unsettled);
-        self.note(&facts::RESETS, n_settled, "words that are set back");
+        self.note(&facts::RESETS, table.basis.n_settled, "words that are set back");
         self.note(&facts::SYMMETRY, table.classes.len(), "classes of units that are alike");
     }
 }

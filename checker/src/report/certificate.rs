@@ -63,7 +63,10 @@ pub enum Missing {
 }
 
 /// Events of the largest graph of which all relations are evaluated by who checks a certificate.
-pub const EVENTS_MAX: usize = 3_000;
+pub const EVENTS_MAX: usize = 4_000;
+
+/// Events of the largest launch in slices of which relations are written, besides those of its slices.
+const RELATED_MAX: usize = 3_000;
 
 /// The files, the seal last.
 ///
@@ -190,7 +193,8 @@ impl Folder {
         let places = graph::Places { sources: case.sources };
         let record = &part.record;
         // Where there are slices, formulas are about them, and relations between all events may be too many.
-        let graph = graph::graph(places, &part.graph, record.slices.is_empty());
+        let has_relations = record.slices.is_empty() || part.graph.events.len() <= RELATED_MAX;
+        let graph = graph::graph(places, &part.graph, has_relations);
         let graph = self.json(format!("part-{at}-graph.json"), &graph);
         let slices: Vec<Value> = record
             .slices

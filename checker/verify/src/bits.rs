@@ -1,8 +1,11 @@
 //! Sets and relations of events as bits, plainly.
 
-/// A set of events.
+/// A set of events. Most sets of a row of a relation are small or close together, so words are kept from the first to the last
+/// that is not 0: equal sets look alike.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Set {
+    /// Which word the first one is; 0 if there is none.
+    first: usize,
     words: Vec<u64>,
     n: usize,
 }
@@ -10,7 +13,7 @@ pub struct Set {
 impl Set {
     /// No event of `n`.
     pub fn empty(n: usize) -> Self {
-        Self { words: vec![0; n.div_ceil(64)], n }
+        Self { first: 0, words: Vec::new(), n }
     }
     /// Those of which a question is answered with yes.
     pub fn of(n: usize, is_in: impl Fn(usize) -> bool) -> Self {
@@ -18,38 +21,73 @@ impl Set {
         (0..n).filter(|&event| is_in(event)).for_each(|event| set.insert(event));
         set
     }
+    fn end(&self) -> usize {
+        self.first + self.words.len()
+    }
+    fn word(&self, at: usize) -> u64 {
+        at.checked_sub(self.first).and_then(|at| self.words.get(at)).copied().unwrap_or(0)
+    }
+    /// Makes room for some words.
+    fn widen(&mut self, first: usize, end: usize) {
+        if self.words.is_empty() {
+            self.first = first;
+        }
+        if first < self.first {
+            self.words.splice(0..0, std::iter::repeat_n(0, self.first - first));
+            self.first = first;
+        }
+        if end > self.end() {
+            self.words.resize(end - self.first, 0);
+        }
+    }
     /// Puts one in.
     pub fn insert(&mut self, event: usize) {
-        self.words[event / 64] |= 1 << (event % 64);
+        let at = event / 64;
+        self.widen(at, at + 1);
+        self.words[at - self.first] |= 1 << (event % 64);
     }
     /// Puts all of another one in.
     pub fn add(&mut self, other: &Self) {
-        self.words.iter_mut().zip(&other.words).for_each(|(a, &b)| *a |= b);
+        if other.words.is_empty() {
+            return;
+        }
+        self.widen(other.first, other.end());
+        let start = other.first - self.first;
+        self.words[start..].iter_mut().zip(&other.words).for_each(|(a, &b)| *a |= b);
     }
     /// Whether it is in.
     pub fn has(&self, event: usize) -> bool {
-        self.words[event / 64] >> (event % 64) & 1 == 1
+        self.word(event / 64) >> (event % 64) & 1 == 1
     }
     /// Those that are in.
     pub fn members(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, &word)| {
+        self.words.iter().enumerate().flat_map(move |(at, &word)| {
             let mut left = word;
             std::iter::from_fn(move || {
                 let bit = left.trailing_zeros() as usize;
                 left &= left.wrapping_sub(1);
-                (bit < 64).then_some(at * 64 + bit)
+                (bit < 64).then_some((self.first + at) * 64 + bit)
             })
         })
     }
     /// Whether none is in.
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&word| word == 0)
+        self.words.is_empty()
     }
-    /// Word by word.
+    /// Word by word; of two words that are 0 it has to make one.
     #[must_use]
     pub fn with(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
-        let words = self.words.iter().zip(&other.words).map(|(&a, &b)| join(a, b)).collect();
-        Self { words, n: self.n }
+        let first = match (self.words.is_empty(), other.words.is_empty()) {
+            (true, true) => return Self::empty(self.n),
+            (true, false) => other.first,
+            (false, true) => self.first,
+            (false, false) => self.first.min(other.first),
+        };
+        let end = self.end().max(other.end());
+        let at = |at: usize| join(self.word(at), other.word(at));
+        let Some(first) = (first..end).find(|&word| at(word) != 0) else { return Self::empty(self.n) };
+        let end = (first..end).rfind(|&word| at(word) != 0).map_or(first, |last| last + 1);
+        Self { first, words: (first..end).map(at).collect(), n: self.n }
     }
 }
 

@@ -152,7 +152,7 @@ fn checked(folder: &Folder, thorough: Option<thorough::Limits>) -> Result<Report
         check_values(kernel, &parts)?;
     }
     let covered = claims.check(&model, &parts)?;
-    let (mut looked, mut derived) = (Vec::new(), Vec::new());
+    let (mut looked, mut derived, mut proved) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(limits) = thorough {
         for (part, listed) in parts.iter().zip(root.get("parts")?.list()?) {
             derived.push(match launch {
@@ -164,11 +164,17 @@ fn checked(folder: &Folder, thorough: Option<thorough::Limits>) -> Result<Report
             });
             let formula =
                 part.main_number().map(|number| listed.get("formulas")?.at(number)?.get("file")?.text());
-            looked.push(thorough::look(folder, &model, &claims, part, formula.transpose()?, limits)?);
+            let seen = thorough::look(folder, &model, &claims, part, formula.transpose()?, limits)?;
+            // Where all executions were looked at, there is nothing left to prove.
+            proved.push(match seen.given_up {
+                None => None,
+                Some(_) => Some(thorough::prove::prove(&model, &claims, part, limits)?),
+            });
+            looked.push(seen);
         }
     }
     let report = Report::new(&root, &claims, &parts, covered, launch.is_some())?;
-    Ok(report.with_hash(folder.hash.clone()).with_looked(looked).with_derived(derived))
+    Ok(report.with_hash(folder.hash.clone()).with_looked(looked, proved).with_derived(derived))
 }
 
 fn program(texts: &Texts, root: &Reading<'_>) -> Result<(SourceMap, Program), Refused> {

@@ -139,17 +139,23 @@ pub fn holds(kind: AxiomKind, value: &Value) -> bool {
 
 /// Between which pairs a relation can be, and between which it is whenever both events happen.
 #[derive(Clone, PartialEq, Debug)]
-struct Range {
-    may: Relation,
-    must: Relation,
+pub(crate) struct Range {
+    pub may: Relation,
+    pub must: Relation,
 }
 
 /// The pairs that each flag can hold of at most, as far as the graph tells without any axiom; a set is pairs of an event and
 /// itself. `None` where the graph has no relations.
 pub fn possible(model: &MemoryModel, graph: &Graph) -> Option<HashMap<TermId, Relation>> {
-    let bounds = Bounds::new(graph)?;
     let roots: Vec<TermId> = model.flags.iter().map(|flag| flag.term).collect();
-    let needed = model.needed(&roots);
+    let mut ranges = ranges(model, graph, &roots)?;
+    Some(roots.into_iter().filter_map(|root| Some((root, ranges.remove(&root)?.may))).collect())
+}
+
+/// The ranges of all that some terms are made of. `None` where the graph has no relations.
+pub(crate) fn ranges(model: &MemoryModel, graph: &Graph, roots: &[TermId]) -> Option<HashMap<TermId, Range>> {
+    let bounds = Bounds::new(graph)?;
+    let needed = model.needed(roots);
     let empty = Range { may: Relation::empty(bounds.n), must: Relation::empty(bounds.n) };
     let mut recursive: Vec<Range> = vec![empty; model.recursive.len()];
     loop {
@@ -168,9 +174,7 @@ pub fn possible(model: &MemoryModel, graph: &Graph) -> Option<HashMap<TermId, Re
             }
         }
         if is_done {
-            return Some(
-                roots.into_iter().filter_map(|root| Some((root, values.remove(&root)?.may))).collect(),
-            );
+            return Some(values);
         }
     }
 }
@@ -266,17 +270,17 @@ impl Bounds {
         self.guards[between].iter().all(|term| self.guards[a].contains(term) || self.guards[b].contains(term))
     }
 
-    /// What two certain steps make certain.
-    fn surely(&self, a: &Relation, b: &Relation) -> Relation {
-        let mut sure = Relation::empty(self.n);
+    /// What two certain steps make certain, besides what is.
+    fn surely(&self, a: &Relation, b: &Relation, mut sure: Relation) -> Relation {
         for (from, via) in a.pairs() {
             // What happens whenever the first of three does is between it and any third.
             if self.guards[via].iter().all(|term| self.guards[from].contains(term)) {
                 sure.add_row(from, b.row(via));
                 continue;
             }
-            for to in b.row(via).members() {
-                if !sure.has(from, to) && self.is_between(via, from, to) {
+            let open = b.row(via).with(sure.row(from), |to, known| to & !known);
+            for to in open.members() {
+                if self.is_between(via, from, to) {
                     sure.insert(from, to);
                 }
             }
@@ -287,7 +291,7 @@ impl Bounds {
     fn closure(&self, of: &Range) -> Range {
         let mut must = of.must.clone();
         loop {
-            let grown = must.with(&self.surely(&must, &must), |a, b| a | b);
+            let grown = self.surely(&must, &must, must.clone());
             if grown == must {
                 return Range { may: of.may.closure(), must };
             }
@@ -352,7 +356,7 @@ impl Bounds {
                 RelationKind::Complement(a) => without(all(), of(a)),
                 RelationKind::Sequence(a, b) => {
                     let (a, b) = (of(a), of(b));
-                    Range { may: a.may.then(&b.may), must: self.surely(&a.must, &b.must) }
+                    Range { may: a.may.then(&b.may), must: self.surely(&a.must, &b.must, none()) }
                 }
                 RelationKind::Inverse(a) => {
                     let a = of(a);
@@ -416,16 +420,13 @@ fn places(graph: &Graph) -> [(&'static str, Range); 3] {
         }
     }
     // Of two known places that share bytes only those that are the same overlap completely.
-    for (a, b) in complete.may.pairs().collect::<Vec<_>>() {
-        let (Some(x), Some(y)) = (graph.events[a].access, graph.events[b].access) else { continue };
-        if let (Some(x), Some(y)) = (graph.constant(x.offset), graph.constant(y.offset))
-            && x != y
-        {
-            let pair = Relation::of_pairs(n, [(a, b)]);
-            complete.may = complete.may.with(&pair, |a, b| a & !b);
-            complete.must = complete.must.with(&pair, |a, b| a & !b);
-        }
-    }
+    let differ = complete.may.pairs().filter(|&(a, b)| {
+        let known = |event: usize| graph.events[event].access.and_then(|own| graph.constant(own.offset));
+        known(a).zip(known(b)).is_some_and(|(x, y)| x != y)
+    });
+    let differ = Relation::of_pairs(n, differ);
+    complete.may = complete.may.with(&differ, |a, b| a & !b);
+    complete.must = complete.must.with(&differ, |a, b| a & !b);
     [
         (BaseRelation::SameLocation.name(), common),
         (BaseRelation::SameVirtualLocation.name(), virtually),

@@ -91,7 +91,7 @@ pub struct Deduction {
 }
 
 /// Events of the largest graph that is looked at: each relation of the model is evaluated for all of its pairs.
-pub const EVENTS_MAX: usize = 3_000;
+pub const EVENTS_MAX: usize = 4_000;
 
 /// A launch, or one value of its parameters.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use crate::claims::{Claims, Counts, Covered};
 use crate::graph::Reading;
 use crate::part::{Deduction, Part};
 use crate::thorough::Looked;
+use crate::thorough::prove::Proved;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -42,10 +43,12 @@ pub struct Report {
     trusted: Vec<Trusted>,
     hash: String,
     looked: Vec<Looked>,
+    /// By part, if not all of its executions were looked at.
+    proved: Vec<Option<Proved>>,
     derived: Vec<Again>,
 }
 
-/// What nothing rests on once all executions were looked at.
+/// What nothing rests on once all executions were looked at, or all is proved once more.
 const SETTLED: [&str; 5] = ["formula", "bounds", "symmetry", "counting", "resets"];
 
 /// What each deduction concludes.
@@ -144,6 +147,7 @@ impl Report {
             trusted: all,
             hash: String::new(),
             looked: Vec::new(),
+            proved: Vec::new(),
             derived: Vec::new(),
         })
     }
@@ -152,11 +156,23 @@ impl Report {
         Self { hash, ..self }
     }
 
-    /// Adds what a closer look has found. Where it has seen all executions nothing rests on formulas any more.
-    pub(crate) fn with_looked(self, looked: Vec<Looked>) -> Self {
-        let is_all = !looked.is_empty() && looked.iter().all(|own| own.given_up.is_none());
-        let names: &[&str] = if is_all { &SETTLED } else { &[] };
-        Self { looked, ..self.without_trust_in(names) }
+    /// Adds what a closer look has found, and what was proved once more. Where the one has seen all executions, or the other has
+    /// come to its end, nothing rests on formulas any more.
+    pub(crate) fn with_looked(self, looked: Vec<Looked>, proved: Vec<Option<Proved>>) -> Self {
+        let is_settled = |(looked, proved): (&Looked, &Option<Proved>)| {
+            looked.given_up.is_none() || proved.as_ref().is_some_and(|own| own.given_up.is_none())
+        };
+        let is_all = !looked.is_empty() && looked.iter().zip(&proved).all(is_settled);
+        let is_whole = is_all && proved.iter().flatten().all(|own| own.whole.is_none());
+        let mut names = Vec::new();
+        names.extend(if is_all { &SETTLED[..] } else { &[] });
+        names.extend(if is_whole { Some("slices") } else { None });
+        Self { looked, proved, ..self.without_trust_in(&names) }
+    }
+
+    /// What was proved once more, part by part.
+    pub fn proved(&self) -> &[Option<Proved>] {
+        &self.proved
     }
 
     /// Adds what was derived again of the graphs. What of them was not stays on trust.
@@ -248,6 +264,9 @@ impl Report {
         for looked in &self.looked {
             line(format_args!("  a closer look: {}", looked.to_text()));
         }
+        for proved in self.proved.iter().flatten() {
+            line(format_args!("  a proof of its own: {}", proved.to_text()));
+        }
         for derived in &self.derived {
             line(format_args!("  a second reading: {}", derived.to_text()));
         }
@@ -300,6 +319,12 @@ impl Report {
                     "accepted_by_formula": own.accepted.as_ref().ok(), "not_asked": own.accepted.as_ref().err(),
                 })
             }).collect::<Vec<_>>(),
+            "proved_again": self.proved.iter().map(|own| own.as_ref().map(|own| {
+                json!({
+                    "not_whole": own.whole, "graphs": own.n_graphs, "events": own.n_events,
+                    "clauses": own.n_clauses, "goals": own.n_goals, "steps": own.n_steps, "given_up": own.given_up,
+                })
+            })).collect::<Vec<_>>(),
             "derived": self.derived.iter().map(|own| {
                 json!({
                     "threads": own.n_threads, "runs": own.n_runs,

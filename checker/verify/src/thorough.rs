@@ -5,8 +5,12 @@
 //! (`explain`), and with it all that have the same choices; one that it allows must do nothing that is claimed to be done by
 //! none. So what is confirmed here rests on no formula of the engine. Besides, the formula must have each of these executions
 //! among its assignments: one that has not is too strong, whatever was proved of it.
+//!
+//! What has too many executions for that is proved once more, from clauses of this crate's own (`prove`).
 
 mod explain;
+mod plain;
+pub mod prove;
 pub mod sat;
 mod state;
 
@@ -32,11 +36,24 @@ pub struct Limits {
     pub executions_max: usize,
     /// Contradictions of one search.
     pub conflicts_max: usize,
+    /// Events of a graph that is stated plainly.
+    pub plain_events_max: usize,
+    /// Clauses of what is stated plainly, all together.
+    pub clauses_max: usize,
+    /// Contradictions of one search among these.
+    pub plain_conflicts_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { events_max: 80, executions_max: 1_500, conflicts_max: 100_000 }
+        Self {
+            events_max: 80,
+            executions_max: 1_500,
+            conflicts_max: 100_000,
+            plain_events_max: 3_000,
+            clauses_max: 3_000_000,
+            plain_conflicts_max: 20_000,
+        }
     }
 }
 
@@ -100,7 +117,7 @@ pub fn look(
         let why = format!("there are {} events, and {} is the limit", graph.events.len(), limits.events_max);
         return Ok(Looked::given_up(why));
     }
-    let mut state = match State::new(graph) {
+    let mut state = match State::new(graph, Sat::new()) {
         Ok(state) => state,
         Err(why) => return Ok(Looked::given_up(why)),
     };
@@ -276,7 +293,6 @@ impl Claims {
         execution: &Allowed<'_>,
         main: Option<&crate::part::Stated>,
     ) -> Option<String> {
-        let mut denied: Vec<Shows> = Vec::new();
         for (name, pairs) in execution.flagged() {
             if self.is_proved(property_of_flag(&name))
                 && let Some(&(a, b)) = pairs.first()
@@ -284,6 +300,12 @@ impl Claims {
                 return Some(told(&Shows::Wrong(Goal::Flag(name, a, b))));
             }
         }
+        self.denied(graph, main).into_iter().find(|shows| execution.shows(shows)).map(|shows| told(&shows))
+    }
+
+    /// What is claimed to be done by no execution, besides flags.
+    fn denied(&self, graph: &Graph, main: Option<&crate::part::Stated>) -> Vec<Shows> {
+        let mut denied: Vec<Shows> = Vec::new();
         for (index, own) in graph.obligations.iter().enumerate() {
             if self.is_proved(&own.property)
                 || own.property != "assert" && self.claims_all() && !self.is_violated(&own.property)
@@ -314,6 +336,6 @@ impl Claims {
                 denied.push(Shows::Reachable(*place));
             }
         }
-        denied.into_iter().find(|shows| execution.shows(shows)).map(|shows| told(&shows))
+        denied
     }
 }

@@ -45,6 +45,7 @@ pub(super) fn order(known: &mut Known<'_>) -> Result<Learnt, Unprepared> {
         }
     }
     known.table.basis.n_unsettled = n_unsettled;
+    known.table.basis.n_settled = words.len() - n_unsettled;
     // Bounds are those of each step already.
     Ok(Learnt::Nothing)
 }

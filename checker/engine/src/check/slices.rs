@@ -168,7 +168,7 @@ pub(super) fn look_at(
     let record = record.map(|record| (record, whole.completing().cloned()));
     let mut found = whole.into_found(rest.unwrap_or_else(|| Rest::of(allowance)));
     found.record = record.map(|(mut record, execution)| {
-        record.note_graph(&found.graph);
+        record.note_graph(&found.graph, config.treatment);
         record.note(&facts::SLICES, record.slices.len(), "slices");
         record.shown.extend(execution.map(|execution| (Shown::Claim(GoalKind::Completion), execution)));
         record
@@ -195,7 +195,7 @@ pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config)
     let mut found = whole.into_found(rest);
     if config.record {
         let mut record = Record::default();
-        record.note_graph(&found.graph);
+        record.note_graph(&found.graph, config.treatment);
         found.record = Some(record);
     }
     (!found.findings.is_empty()).then_some(found)

@@ -42,6 +42,8 @@ pub struct Basis {
     pub resettable: Arc<Vec<Word>>,
     /// How many of those the axioms do not put into the order that it takes.
     pub n_unsettled: usize,
+    /// Of the others, those whose rounds were put in order.
+    pub n_settled: usize,
     /// What the words that count let know beyond the bounds of relations.
     pub counted: Counted,
 }
@@ -165,6 +167,7 @@ impl Basis {
             counters: Arc::new(counters),
             resettable: Arc::new(resettable),
             n_unsettled: 0,
+            n_settled: 0,
             counted: Counted::default(),
         };
         basis.add_communication(graph, cells, &about_values);

@@ -14,7 +14,8 @@ pub type Source = (usize, u32, i32);
 pub struct State<'a> {
     pub graph: &'a Graph,
     pub sat: Sat,
-    one: i32,
+    /// What is true.
+    pub one: i32,
     terms: Vec<Vec<i32>>,
     unknowns: Vec<Vec<i32>>,
     gates: HashMap<(i32, i32), i32>,
@@ -29,8 +30,7 @@ impl<'a> State<'a> {
     ///
     /// # Errors
     /// If it has something that is not stated plainly.
-    pub fn new(graph: &'a Graph) -> Result<Self, String> {
-        let mut sat = Sat::new();
+    pub fn new(graph: &'a Graph, mut sat: Sat) -> Result<Self, String> {
         let one = sat.fresh();
         sat.add(&[one]);
         let mut this = Self {
@@ -93,7 +93,7 @@ impl<'a> State<'a> {
         (0..width).map(|bit| if value >> bit & 1 == 1 { self.one } else { -self.one }).collect()
     }
 
-    fn and(&mut self, a: i32, b: i32) -> i32 {
+    pub(super) fn and(&mut self, a: i32, b: i32) -> i32 {
         if a == self.one || a == b {
             return b;
         }
@@ -115,15 +115,15 @@ impl<'a> State<'a> {
         gate
     }
 
-    fn or(&mut self, a: i32, b: i32) -> i32 {
+    pub(super) fn or(&mut self, a: i32, b: i32) -> i32 {
         -self.and(-a, -b)
     }
 
-    fn all(&mut self, literals: &[i32]) -> i32 {
+    pub(super) fn all(&mut self, literals: &[i32]) -> i32 {
         literals.iter().fold(self.one, |joined, &literal| self.and(joined, literal))
     }
 
-    fn any(&mut self, literals: &[i32]) -> i32 {
+    pub(super) fn any(&mut self, literals: &[i32]) -> i32 {
         literals.iter().fold(-self.one, |joined, &literal| self.or(joined, literal))
     }
 
@@ -160,6 +160,25 @@ impl<'a> State<'a> {
             carry = self.or(both, through);
         }
         sum
+    }
+
+    /// A quotient, and what is left, as on paper. By nothing: all ones, and all is left.
+    fn divided(&mut self, a: &[i32], b: &[i32]) -> (Vec<i32>, Vec<i32>) {
+        // One bit more than the divisor has, for what is brought down.
+        let wide: Vec<i32> = b.iter().copied().chain([-self.one]).collect();
+        let negated: Vec<i32> = wide.iter().map(|bit| -bit).collect();
+        let mut rest = vec![-self.one; wide.len()];
+        let mut quotient = vec![-self.one; a.len()];
+        for at in (0..a.len()).rev() {
+            rest.pop();
+            rest.insert(0, a[at]);
+            let goes = -self.less(&rest, &wide);
+            let taken = self.add(&rest, &negated, self.one);
+            rest = rest.iter().zip(&taken).map(|(&rest, &taken)| self.choose(goes, taken, rest)).collect();
+            quotient[at] = goes;
+        }
+        rest.truncate(a.len());
+        (quotient, rest)
     }
 
     /// Bits moved up by as many places as another number says.
@@ -222,20 +241,9 @@ impl<'a> State<'a> {
                 sum
             }
             Operator::Divide | Operator::Remainder => {
-                let divisor =
-                    self.graph.constant(term.operands[1]).filter(|divisor| divisor.is_power_of_two());
-                let Some(divisor) = divisor else {
-                    return Err("it divides by what is no power of two".to_owned());
-                };
-                let (a, low) = (of(self, 0), divisor.trailing_zeros() as usize);
-                let is_quotient = term.operator == Operator::Divide;
-                (0..a.len())
-                    .map(|at| match is_quotient {
-                        true => a.get(at + low).copied().unwrap_or(-self.one),
-                        false if at < low => a[at],
-                        false => -self.one,
-                    })
-                    .collect()
+                let (a, b) = (of(self, 0), of(self, 1));
+                let (quotient, rest) = self.divided(&a, &b);
+                if term.operator == Operator::Divide { quotient } else { rest }
             }
             Operator::ShiftLeft | Operator::ShiftRight => {
                 let (a, b) = (of(self, 0), of(self, 1));
@@ -282,7 +290,7 @@ impl<'a> State<'a> {
     }
 
     /// What is true if an address and some bytes is another address and some bytes.
-    fn is_place(&mut self, (a, a_bytes): (usize, u128), (b, b_bytes): (usize, u128)) -> i32 {
+    pub(super) fn is_place(&mut self, (a, a_bytes): (usize, u128), (b, b_bytes): (usize, u128)) -> i32 {
         let width = self.graph.terms[a].width;
         if let (Some(x), Some(y)) = (self.graph.constant(a), self.graph.constant(b)) {
             return if x + a_bytes == y + b_bytes { self.one } else { -self.one };
@@ -294,7 +302,7 @@ impl<'a> State<'a> {
     }
 
     /// What is true if two accesses have a byte in common. They are aligned, so it is a cell.
-    fn meets(&mut self, a: Access, b: Access) -> i32 {
+    pub(super) fn meets(&mut self, a: Access, b: Access) -> i32 {
         if a.location != b.location {
             return -self.one;
         }
