@@ -134,6 +134,10 @@ impl Loader<'_> {
     fn load(&mut self, path: &str, library: Option<&str>, used_at: Option<Span>) -> Option<FileId> {
         let (path, text) = self.text(path, library, used_at)?;
         let id = self.sources.add(path, text.as_str());
+        if let Some(error) = another_language(path, &text, id) {
+            self.syntax.push(error);
+            return None;
+        }
         let (file, errors) = parse(&text, id);
         self.syntax.extend(errors);
         self.done.insert(path.to_owned());
@@ -270,6 +274,43 @@ impl Loader<'_> {
             None => error,
         });
     }
+}
+
+/// What is said of a whole file of another language, rather than of each word in it.
+fn another_language(path: &str, text: &str, id: FileId) -> Option<Diagnostic> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let code = |line: &&str| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with("//")
+    };
+    let first = text.lines().find(code).map_or("", str::trim);
+    let is_module = first.starts_with(".version") && (text.contains(".entry ") || text.contains(".func "));
+    let is_ptx = ending == "ptx" || is_module;
+    let (language, help) = match ending {
+        _ if is_ptx => (
+            "PTX, which is checked through a file that says how it is launched",
+            format!("`fencepost new --from {path}` writes that file, and checks it if nothing is missing"),
+        ),
+        "cu" | "cuh" | "cpp" | "cc" | "cxx" | "hpp" => (
+            "C++; what is checked is the PTX that it becomes, or a skeleton of its synchronization",
+            format!(
+                "`nvcc -ptx -lineinfo {path}`, and then `fencepost new --from {stem}.ptx`; or write the skeleton, from \
+                 `fencepost new`"
+            ),
+        ),
+        "py" => (
+            "Python; what is checked is the PTX that it becomes, or a skeleton of its synchronization",
+            "Triton leaves the PTX in its cache: `fencepost new --from KERNEL.ptx`; or write the skeleton, from \
+             `fencepost new`"
+                .to_owned(),
+        ),
+        _ => return None,
+    };
+    let start = text.find(first).unwrap_or(0);
+    let message = format!("`{name}` is {language}");
+    let span = Span::new(id, start, start + first.len());
+    Some(Diagnostic::new("syntax::foreign", message, span, "not a kernel file").with_help(help))
 }
 
 /// A path without its folders.
