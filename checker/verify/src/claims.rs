@@ -169,7 +169,7 @@ impl Claims {
 
     /// Whether goals of a property have to be refuted: it is proved, or something else is that is so only of executions that keep
     /// its rules.
-    fn needs(&self, property: &str) -> bool {
+    pub(crate) fn needs(&self, property: &str) -> bool {
         self.is_proved(property)
             || ENDING.contains(&property) && self.claims_all() && !self.is_violated(property)
     }

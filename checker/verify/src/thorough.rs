@@ -294,7 +294,7 @@ impl Claims {
         main: Option<&crate::part::Stated>,
     ) -> Option<String> {
         for (name, pairs) in execution.flagged() {
-            if self.is_proved(property_of_flag(&name))
+            if self.needs(property_of_flag(&name))
                 && let Some(&(a, b)) = pairs.first()
             {
                 return Some(told(&Shows::Wrong(Goal::Flag(name, a, b))));

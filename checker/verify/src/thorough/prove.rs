@@ -99,7 +99,7 @@ pub fn prove(model: &MemoryModel, claims: &Claims, part: &Part, limits: Limits) 
 }
 
 fn claimed_flags(model: &MemoryModel, claims: &Claims) -> Vec<(TermId, String)> {
-    let of_claims = flags(model).filter(|flag| claims.is_proved(crate::property_of_flag(&flag.name)));
+    let of_claims = flags(model).filter(|flag| claims.needs(crate::property_of_flag(&flag.name)));
     of_claims.map(|flag| (flag.term, flag.name.clone())).collect()
 }
 
