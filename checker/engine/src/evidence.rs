@@ -447,6 +447,8 @@ impl Record {
         self.note(&facts::HANGS, waits.count(), "loops in which a thread may stay");
         self.note(&facts::BOUNDS, graph.cuts.len(), "places where unrolling stopped");
         self.note(&facts::PHASES, graph.mbarriers.len(), "mbarriers");
+        let never_full = graph.mbarriers.iter().filter(|own| own.is_never_full).count();
+        self.note(&facts::NEVER_FULL, never_full, "mbarriers that threads drop out of");
     }
 
     /// Notes what was deduced between a graph and its formula.
