@@ -515,6 +515,13 @@ const ROLES: [&str; 11] = [
     "filter",
 ];
 
+/// Half of the threads drop out of an mbarrier, the others go on.
+const DROPS: &str = "kernel k { launch { warps: 2, lanes: 32 } shared b: mbarrier;
+    if tid == 0 { mbarrier.init [b], 64; fence.mbarrier_init.release.cluster; }
+    bar.sync 0;
+    if tid >= 32 { mbarrier.arrive_drop _, [b]; }
+    else { for phase in 0..2 { mbarrier.arrive _, [b]; await mbarrier.try_wait.parity [b], phase & 1; } } }";
+
 /// Kernels, each with what a certificate of it has.
 fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
     let turns = |more: &str| {
@@ -587,6 +594,7 @@ fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
             Treatment::DEFAULT,
             all.clone(),
         ),
+        ("drops", DROPS.to_owned(), Treatment::DEFAULT, all.clone()),
         ("cells that are alike", TILE.to_owned(), Treatment::FEW_CELLS, all),
     ]
 }

@@ -16,6 +16,17 @@ fn random_programs_agree_with_ordered_mbarriers() {
     suite.run(" with ordered mbarriers", |plan| compare_random(&model, plan, ordered));
 }
 
+/// The same where each arrival at an object with drops may be one too many.
+#[test]
+fn random_programs_agree_where_each_arrival_may_be_one_too_many() {
+    let model = shipped_model("ptx").expect("the model comes with Fencepost");
+    let fewer = |plan: Plan| Plan { n_programs: plan.n_programs / 3, ..plan };
+    let suite = Suite { common: Vec::new(), some: Vec::new(), ..suite() }.with_plan(fewer);
+    suite.run(" with arrivals that may be too many", |plan| {
+        compare_random(&model, plan, Treatment::MAYBE_FULL)
+    });
+}
+
 #[test]
 fn random_programs_agree() {
     let model = shipped_model("ptx").expect("the model comes with Fencepost");

@@ -340,6 +340,18 @@ fn what_slices_find_is_found_in_launches_that_are_too_large() {
     }
 }
 
+/// What goes wrong in turns is found before slices are asked: with a scope that is too narrow, nothing is known of the order of
+/// arrivals any more, and whether anybody waits for ever takes long to answer.
+#[test]
+fn a_scope_that_is_too_narrow_is_found_before_the_orders_of_all_arrivals_are_tried() {
+    let (model, small) = (model(&[]), Config { budget: 50_000_000, ..config(Treatment::SLICED) });
+    let text = GRID.replace("0..2", "0..3").replacen("red.add.release.gpu", "red.add.release.cta", 1);
+    let program = parsed(&text, &[("C", 4), ("LANES", 32)]).expect("it is a kernel");
+    let outcome = check(&program, &program.kernels[0], &program.kernels[0].launches[0], &model, &small);
+    let outcome = outcome.expect("checked");
+    assert!(outcome.properties.contains(&(Property::Race, Verdict::Violated)), "{:?}", outcome.properties);
+}
+
 /// Where the work for slices was too much, that is what is said, and not that the whole is too large for anything.
 #[test]
 fn slices_that_are_not_done_name_the_budget() {

@@ -681,13 +681,12 @@ fn without(text: &str) -> Result<Treatment, String> {
         ("no-completing", Treatment::HINTED),
         ("no-alike-cells", Treatment::ALL_CELLS),
         ("no-lemmas", Treatment::TOGETHER),
+        ("no-never-full", Treatment::MAYBE_FULL),
     ];
     let all = || Treatment::ONE_OFF.iter().copied().chain(others);
-    let found = all().find(|&(name, _)| known(name) == text || name == text);
+    let found = all().find(|&(name, _)| known(name) == text || name == text).map(|own| own.1);
     let names = || all().map(|(name, _)| known(name)).collect::<Vec<_>>().join(", ");
-    found
-        .map(|(_, treatment)| treatment)
-        .ok_or_else(|| format!("there is no `{text}`; there are {}", names()))
+    found.ok_or_else(|| format!("there is no `{text}`; there are {}", names()))
 }
 
 fn jobs(text: &str) -> Result<usize, String> {

@@ -10,6 +10,7 @@ pub(crate) mod closure;
 mod row;
 
 use crate::event::EventId;
+use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
 use row::{Combine, Row, RowKey};
 use rustc_hash::FxHashMap;
@@ -41,6 +42,20 @@ fn ones_of_word(at: usize, word: u64) -> impl Iterator<Item = usize> {
             at * 64 + bit
         })
     })
+}
+
+/// Makes bit `b` of word `a` bit `a` of word `b`: halves change places, then halves of halves.
+fn transpose(square: &mut [u64; 64]) {
+    let (mut half, mut mask) = (32, u64::from(u32::MAX));
+    while half > 0 {
+        for a in (0..64).filter(|a| a & half == 0) {
+            let other = (square[a] >> half ^ square[a | half]) & mask;
+            square[a] ^= other << half;
+            square[a | half] ^= other;
+        }
+        half /= 2;
+        mask ^= mask << half;
+    }
 }
 
 impl EventSet {
@@ -294,19 +309,21 @@ impl BitMatrix {
         // By distinct row: who has it.
         let mut number: FxHashMap<RowKey, usize> = FxHashMap::default();
         let mut owners: Vec<Vec<usize>> = Vec::new();
-        let mut n_bits = 0;
+        let mut n_of_row: Vec<usize> = Vec::new();
+        let mut n_pairs = 0;
         for (a, row) in self.rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
             let next = owners.len();
             let id = *number.entry(row.key()).or_insert(next);
             if id == next {
                 owners.push(Vec::new());
-                n_bits += row.len(self.n_blocks());
+                n_of_row.push(row.len(self.n_blocks()));
             }
+            n_pairs += n_of_row[id];
             owners[id].push(a);
         }
-        // Where that would take more space than plain bits, plain bits it is.
-        if n_bits > self.n * self.n_words() {
-            return self.inverse_by_bits();
+        // Where there are more of them than words, it is done word by word.
+        if n_pairs > self.n * self.n_words() {
+            return self.inverse_by_words();
         }
         // Per event, which distinct rows it is in.
         let mut within: Vec<Vec<usize>> = vec![Vec::new(); self.n];
@@ -326,17 +343,28 @@ impl BitMatrix {
         }
         rows.finish()
     }
-    fn inverse_by_bits(&self) -> Self {
-        let stride = self.n_words();
-        let mut words = vec![0u64; self.n * stride];
-        for (a, b) in self.pairs() {
-            words[b.index() * stride + a.index() / 64] |= 1 << (a.index() % 64);
-        }
+    /// The same, 64 by 64 events at a time.
+    fn inverse_by_words(&self) -> Self {
+        let (stride, n_blocks) = (self.n_words(), self.n_blocks());
+        work::count(Work::Word, 8 * self.n * stride);
         let mut rows = RowWriter::new(self.n);
-        for (b, row) in words.chunks(stride).enumerate() {
-            rows.words.copy_from_slice(row);
-            rows.used = 0..stride;
-            rows.end(EventId::from_index(b));
+        let mut found = vec![0u64; 64 * stride];
+        for at in 0..stride {
+            for (place, of_rows) in self.rows.chunks(64).enumerate() {
+                let mut square = [0u64; 64];
+                for (word, row) in square.iter_mut().zip(of_rows) {
+                    *word = row.word(n_blocks, at);
+                }
+                if square.iter().any(|&word| word != 0) {
+                    transpose(&mut square);
+                }
+                square.iter().enumerate().for_each(|(b, &word)| found[b * stride + place] = word);
+            }
+            for (b, row) in (at * 64..self.n).zip(found.chunks(stride)) {
+                rows.words.copy_from_slice(row);
+                rows.used = 0..stride;
+                rows.end(EventId::from_index(b));
+            }
         }
         rows.finish()
     }
@@ -546,7 +574,7 @@ mod tests {
             assert_eq!(a.intersection(&b), a.difference(&a.difference(&b)));
             let back = BitMatrix::from_pairs(a.universe(), a.pairs().map(|(x, y)| (y, x)).collect());
             assert_eq!(a.inverse(), back);
-            assert_eq!(a.inverse_by_bits(), back);
+            assert_eq!(a.inverse_by_words(), back);
             assert_eq!(a.len(), a.pairs().count());
             for x in a.domain().iter() {
                 for y in b.domain().iter() {

@@ -62,6 +62,9 @@ pub struct Treatment {
     pub lemmas_from: u64,
     /// A launch of at least so many threads is checked for each value of its parameters, where those are few (`check::split`).
     pub split_from: u64,
+    /// Where threads drop out of mbarriers, arrivals that cannot be one too many are not asked about
+    /// (`synchronization::mbarrier::never_full`).
+    pub never_full: bool,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -85,6 +88,7 @@ impl Treatment {
         paths: true,
         lemmas_from: 60_000_000,
         split_from: 16,
+        never_full: true,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
@@ -99,6 +103,8 @@ impl Treatment {
     pub const HINTED: Self = Self { completing: false, ..Self::DEFAULT };
     /// All cells are looked at; none of [`Self::ONE_OFF`], since most launches are too small to have them as one.
     pub const ALL_CELLS: Self = Self { cells_from: usize::MAX, ..Self::DEFAULT };
+    /// Where threads drop out of mbarriers each arrival may be one too many; none of [`Self::ONE_OFF`], since few kernels have any.
+    pub const MAYBE_FULL: Self = Self { never_full: false, ..Self::DEFAULT };
     /// In launches of any size, cells that are touched alike are one.
     pub const FEW_CELLS: Self = Self { cells_from: 0, ..Self::DEFAULT };
     /// Launches of any size are checked for each value of their parameters.
@@ -168,6 +174,7 @@ impl Treatment {
             } else {
                 self.split_from
             },
+            never_full: self.never_full && other.never_full,
             mbarrier_encoding,
         }
     }

@@ -449,6 +449,8 @@ impl Record {
         if facts::PHASES.is_on(treatment) {
             self.note(&facts::PHASES, graph.mbarriers.len(), "mbarriers");
         }
+        let never_full = graph.mbarriers.iter().filter(|own| own.is_never_full).count();
+        self.note(&facts::NEVER_FULL, never_full, "mbarriers that threads drop out of");
     }
 
     /// Notes what was deduced between a graph and its formula.

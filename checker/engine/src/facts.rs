@@ -103,6 +103,10 @@ pub const PHASES: Deduction = Deduction {
     off: Some(Treatment { mbarrier_encoding: MbarrierEncoding::Order, ..Treatment::DEFAULT }),
 };
 
+/// Where threads drop out of an mbarrier, no arrival is one too many (`synchronization::mbarrier::never_full`).
+pub const NEVER_FULL: Deduction =
+    Deduction { name: "never-full", needs: &[], off: Some(Treatment::MAYBE_FULL) };
+
 /// The deductions whose needs are evaluated.
 pub const DEDUCTIONS: &[Deduction] = &[
     WAITS,
@@ -117,6 +121,7 @@ pub const DEDUCTIONS: &[Deduction] = &[
     RESETS,
     SYMMETRY,
     PHASES,
+    NEVER_FULL,
 ];
 
 /// A deduction that was off for a need.

@@ -16,7 +16,8 @@
 //! launch where nobody who writes it is left out, and where all threads end so do some. So what goes wrong in the launch
 //! goes wrong in a slice that asks for it; and [`plan`] goes through all pairs that a flag can hold of, and all threads'
 //! obligations, waits and loop cuts, to see that each is asked of some slice. The converse does not hold: what goes wrong
-//! in a slice may be due to what was left out, and then the launch is checked as a whole.
+//! in a slice may be due to what was left out, and then the launch is checked as a whole. Of what happens once many threads
+//! have ended, a slice says so of those that it has ([`wide`]).
 //!
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
 //! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags). [`monotone`] evaluates both.
@@ -36,6 +37,7 @@ mod piece;
 mod plan;
 mod reach;
 mod spots;
+mod wide;
 
 pub use monotone::{are_monotone, gaining_axiom};
 pub use piece::{About, Piece};

@@ -84,6 +84,8 @@ pub struct UnrollOptions {
     pub starts: bool,
     /// How the phases of mbarriers are found.
     pub mbarrier_encoding: MbarrierEncoding,
+    /// Whether that no arrival is one too many is found out where threads drop out of mbarriers.
+    pub never_full: bool,
     /// Whether loops whose rounds may be without effect are run as waits; otherwise each counts its rounds.
     pub waits: bool,
     /// Whether that goes for rounds, too, that write back what they have read.
@@ -108,6 +110,7 @@ impl Default for UnrollOptions {
             hangs: false,
             starts: false,
             mbarrier_encoding: MbarrierEncoding::Auto,
+            never_full: true,
             waits: true,
             writing_waits: true,
             hangs_in_loops: true,

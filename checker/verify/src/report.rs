@@ -67,6 +67,7 @@ fn concluded(name: &str) -> &'static str {
         "counting" => "words that only additions write show how many came before",
         "resets" => "rounds of words that are set back come in their order",
         "symmetry" => "of executions in which threads that are alike change places one is looked at",
+        "never-full" => "where threads drop out of an mbarrier, no arrival is one too many",
         "ordered-mbarriers" => "phases of mbarriers follow from what comes before what",
         _ => "a deduction that this version has no name for",
     }

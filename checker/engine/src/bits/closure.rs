@@ -6,9 +6,7 @@
 
 use super::row::{Row, RowKey};
 use super::{BitMatrix, EventSet, ones_of_word};
-use crate::event::EventId;
 use crate::work;
-use fencepost_dsl::index::Id;
 use rustc_hash::FxHashMap;
 
 /// Which events happen together: what lets certain pairs meet.
@@ -26,6 +24,29 @@ struct Components {
     component: Vec<usize>,
     /// Per component.
     members: Vec<Vec<usize>>,
+}
+
+/// What comes after an event, as far as it has not been gone through.
+struct Ahead<I> {
+    words: I,
+    /// The word at hand, and what is left of it.
+    at: usize,
+    rest: u64,
+}
+
+impl<I: Iterator<Item = (usize, u64)>> Ahead<I> {
+    /// The next one that is not passed over.
+    fn next(&mut self, passed_over: &[u64]) -> Option<usize> {
+        loop {
+            self.rest &= !passed_over.get(self.at).copied().unwrap_or(0);
+            if self.rest != 0 {
+                let bit = self.rest.trailing_zeros() as usize;
+                self.rest &= self.rest - 1;
+                return Some(self.at * 64 + bit);
+            }
+            (self.at, self.rest) = self.words.next()?;
+        }
+    }
 }
 
 impl BitMatrix {
@@ -155,31 +176,34 @@ impl BitMatrix {
         Self::of_rows(self.n, rows)
     }
 
-    /// Tarjan's algorithm, without recursion.
+    /// Tarjan's algorithm, without recursion. Events whose component is known are passed over a word at a time.
     fn components(&self) -> Components {
         const UNSEEN: usize = usize::MAX;
         let mut found = Components { component: vec![UNSEEN; self.n], members: Vec::new() };
         let (mut index, mut low) = (vec![UNSEEN; self.n], vec![0; self.n]);
         let mut open: Vec<usize> = Vec::new();
         let mut n_seen = 0;
+        let mut is_known = vec![0u64; self.n_words()];
+        let successors =
+            |event: usize| Ahead { words: self.rows[event].words(self.n_blocks()), at: 0, rest: 0 };
         for root in 0..self.n {
             if index[root] != UNSEEN {
                 continue;
             }
-            let mut path = vec![(root, self.successors(EventId::from_index(root)))];
+            let mut path = vec![(root, successors(root))];
             (index[root], low[root]) = (n_seen, n_seen);
             n_seen += 1;
             open.push(root);
-            while let Some((event, successors)) = path.last_mut() {
+            while let Some((event, ahead)) = path.last_mut() {
                 let event = *event;
                 work::count(work::Work::Vertex, 1);
-                if let Some(after) = successors.next().map(Id::index) {
+                if let Some(after) = ahead.next(&is_known) {
                     if index[after] == UNSEEN {
                         (index[after], low[after]) = (n_seen, n_seen);
                         n_seen += 1;
                         open.push(after);
-                        path.push((after, self.successors(EventId::from_index(after))));
-                    } else if found.component[after] == UNSEEN {
+                        path.push((after, successors(after)));
+                    } else {
                         low[event] = low[event].min(index[after]);
                     }
                     continue;
@@ -193,6 +217,7 @@ impl BitMatrix {
                     let members = open.split_off(start);
                     for &member in &members {
                         found.component[member] = found.members.len();
+                        is_known[member / 64] |= 1 << (member % 64);
                     }
                     found.members.push(members);
                 }

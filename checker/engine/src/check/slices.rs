@@ -73,6 +73,8 @@ const THREADS_MIN: u64 = 64;
 const TIMES_THE_EVENTS: usize = 16;
 /// The same where cells that are touched alike may make them fewer.
 const TIMES_THE_EVENTS_OF_CELLS: usize = 4;
+/// What part of the steps that are left may be spent on running all threads in turns before slices are looked at.
+const EARLY_SHARE: u64 = 2;
 /// Steps that may be spent at least once something was found.
 const REST_MIN: u64 = 100_000_000;
 /// Slices that go wrong, nobody knows why, before all are given up.
@@ -149,6 +151,9 @@ pub(super) fn look_at(
         effort: config.effort(),
         whole: None,
     };
+    if treatment.completing {
+        run.in_turns();
+    }
     let never_hangs = run.never_hangs(&plan)?;
     // Something else may be found all the same.
     if !never_hangs && !treatment.completing {
@@ -277,6 +282,30 @@ impl<'a> Run<'a> {
             self.whole = Whole::new(self.graph, self.model, self.config);
         }
         self.whole.as_mut()
+    }
+
+    /// Looks for whatever goes wrong where the threads run in turns, before slices are asked, which may take long to answer. That
+    /// execution is asked for whether anything completes, too, so where nothing goes wrong it is no waste.
+    fn in_turns(&mut self) {
+        if work::of_relations(self.graph.events.len(), self.model.terms.len()) > self.all.left() / EARLY_SHARE
+        {
+            return;
+        }
+        let before = work::done();
+        let Some(whole) = self.whole() else { return };
+        whole.does_all_in_turns();
+        self.spent_on_whole(before);
+    }
+
+    /// Notes what was spent on the whole since so many steps were done; once something is found, how much is left for the rest.
+    fn spent_on_whole(&mut self, before: u64) {
+        let spent = work::done() - before;
+        (self.on_whole, self.allowance) = (self.on_whole + spent, self.allowance.extended(spent, self.all));
+        if self.n_found() > 0 && self.rest.is_none() {
+            let rest = Rest::of(self.all);
+            self.allowance = rest.allowance.clone();
+            self.rest = Some(rest);
+        }
     }
 
     fn n_found(&self) -> usize {
@@ -426,13 +455,7 @@ impl<'a> Run<'a> {
                 let execution = decode(problem, encoding, assignment);
                 whole.does((piece, problem), encoding, &execution, claim)
             };
-        let spent = work::done() - before;
-        (self.on_whole, self.allowance) = (self.on_whole + spent, self.allowance.extended(spent, self.all));
-        if is_shown && self.rest.is_none() {
-            let rest = Rest::of(self.all);
-            self.allowance = rest.allowance.clone();
-            self.rest = Some(rest);
-        }
+        self.spent_on_whole(before);
         is_shown
     }
 

@@ -171,6 +171,8 @@ pub struct Mbarrier {
     pub location: LocationId,
     /// Its first byte.
     pub offset_bytes: u32,
+    /// Whether threads drop out of it and all the same no arrival is one too many.
+    pub is_never_full: bool,
     /// What happens to it, in order of threads and program order.
     pub operations: Vec<PhasedOperation>,
     /// Per phase: what it expects, and a term that is 1 iff it and all before it are complete.

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// The unknowns of a term.
-type Unknowns = Arc<[UnknownId]>;
+pub type Unknowns = Arc<[UnknownId]>;
 
 /// An alternative of a constraint.
 #[derive(Clone)]
@@ -151,8 +151,8 @@ impl Constraints {
         self.of_term[term].iter().all(|unknown| !self.of_events.contains(unknown))
     }
 
-    /// What they say of some unknowns.
-    pub fn about(&self, unknowns: SortedSet<UnknownId>) -> Vec<Vec<Alternative>> {
+    /// What they say of some unknowns; and these, with those that tie constraints about them together.
+    pub fn about(&self, unknowns: SortedSet<UnknownId>) -> (Vec<Vec<Alternative>>, Here) {
         let mut here = Here::new(unknowns, self.n_unknowns);
         // What constraints about these are about besides may be what others are about.
         while self.add_auxiliary(&mut here) {}
@@ -174,7 +174,7 @@ impl Constraints {
                 .map(|&wanted| known.entry(wanted).or_insert_with(|| what_is_left(wanted)).clone());
             kept.extend(alternatives.collect::<Option<Vec<Alternative>>>());
         }
-        kept
+        (kept, here)
     }
 
     /// The constraints that may say something of unknowns.
@@ -209,7 +209,7 @@ impl Constraints {
 }
 
 /// Unknowns at hand.
-struct Here {
+pub struct Here {
     unknowns: SortedSet<UnknownId>,
     is_there: Vec<bool>,
 }
@@ -226,7 +226,8 @@ impl Here {
         self.unknowns.insert(unknown);
     }
 
-    fn is_about(&self, of_term: &Unknowns) -> bool {
+    /// Whether one of these is among them.
+    pub fn is_about(&self, of_term: &Unknowns) -> bool {
         of_term.iter().any(|unknown| self.is_there[unknown.index()])
     }
 }

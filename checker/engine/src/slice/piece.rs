@@ -26,6 +26,8 @@ pub struct Piece {
     pub ends: SortedSet<UnknownId>,
     /// What holds of what is left, each a disjunction.
     pub constraints: Vec<Vec<Alternative>>,
+    /// What is left of wide guards; of the rest nothing is known.
+    pub guards: SortedMap<EventId, Vec<TermRef>>,
     /// Those between events that are left, as they are numbered here.
     pub edges: Edges,
     /// From reads to the stores that a branch on them decides.
@@ -76,6 +78,7 @@ impl Piece {
             ending: SortedSet::new(),
             ends: SortedSet::new(),
             constraints: Vec::new(),
+            guards: SortedMap::new(),
             edges: Edges::default(),
             decided_stores: Vec::new(),
             rmw: Vec::new(),
@@ -130,6 +133,15 @@ impl Piece {
             Constraint { term: terms.or_all(alternatives) }
         };
         let constraints = self.constraints.iter().map(&mut constraint).collect();
+        let events = self.kept.iter().map(|&id| {
+            let mut event = whole.events[id].clone();
+            if let Some(conjuncts) = self.guards.get(&id) {
+                let (_, rest) = terms.fresh(1, UnknownKind::Elsewhere);
+                event.guard = terms.and_all(conjuncts.iter().copied().chain([rest]));
+            }
+            event
+        });
+        let events = events.collect();
         let is_of_waits = self.about == About::Waits;
         // What happens to an mbarrier in which phase is for reports only.
         let unused =
@@ -139,7 +151,7 @@ impl Piece {
             terms,
             locations: whole.locations.clone(),
             sites: whole.sites.clone(),
-            events: self.kept.iter().map(|&event| whole.events[event].clone()).collect(),
+            events,
             rmw: self.rmw.clone(),
             completed: whole
                 .completed

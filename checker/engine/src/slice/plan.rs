@@ -1,11 +1,12 @@
 //! Which slices a launch is cut into, so that everything that can go wrong is asked of one of them.
 
-use super::constraints::{Alternative, Constraints, unknowns_of};
+use super::constraints::{Constraints, unknowns_of};
 use super::kinds::{Kind, company, first_of_kinds, kind, of_warps};
 use super::monotone::{Anchor, Candidates, Claims, claims};
 use super::piece::{About, Piece};
 use super::reach::{FAR, NEAR, Reach};
 use super::spots::Spots;
+use super::wide::WideGuards;
 use crate::event::support::Supports;
 use crate::event::{
     AgentId, BaseRelation, CtaId, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermKind,
@@ -40,6 +41,7 @@ pub struct Plan<'a> {
     events: SortedMap<AgentId, Vec<EventId>>,
     /// What no thread does.
     of_nobody: Vec<EventId>,
+    wide_guards: WideGuards,
     partners: SortedMap<AgentId, SortedSet<AgentId>>,
     reach: Reach,
     /// The threads that have strong accesses of a word that some of several CTAs have, by whom they speak for.
@@ -126,6 +128,7 @@ impl<'a> Plan<'a> {
             spots,
             claims,
             events,
+            wide_guards: WideGuards::new(graph, &of_nobody),
             of_nobody,
             partners,
             reach: NEAR,
@@ -223,7 +226,7 @@ impl<'a> Plan<'a> {
             let mut terms = vec![claim.condition];
             terms.extend(threads.iter().map(|&agent| graph.completed[agent]));
             let mut piece = self.of_ends(centre, &threads, terms.clone())?;
-            piece.constraints = self.constraints_about(&piece, terms);
+            self.constrain(&mut piece, terms);
             (piece.about, piece.ending, piece.finals) = (About::Finals, threads, vec![index]);
             pieces.push(piece);
         }
@@ -441,7 +444,8 @@ impl<'a> Plan<'a> {
             return None;
         }
         let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
-        piece.constraints = self.constraints_about(&piece, self.asked_terms(&piece.asked));
+        let asked_terms = self.asked_terms(&piece.asked);
+        self.constrain(&mut piece, asked_terms);
         let asked = |of: &SortedMap<AgentId, Vec<usize>>| -> Vec<usize> {
             piece.asked.iter().filter_map(|agent| of.get(agent)).flatten().copied().collect()
         };
@@ -497,15 +501,18 @@ impl<'a> Plan<'a> {
         terms
     }
 
-    /// The constraints that say something of what is kept and asked.
-    fn constraints_about(&self, piece: &Piece, mut terms: Vec<TermRef>) -> Vec<Vec<Alternative>> {
+    /// Adds the constraints that say something of what is kept and asked, and what wide guards say of that.
+    fn constrain(&self, piece: &mut Piece, mut terms: Vec<TermRef>) {
         let graph = self.graph;
-        for &event in &piece.kept {
-            let event = &graph.events[event];
-            terms.push(event.guard);
+        for &id in &piece.kept {
+            let event = &graph.events[id];
+            if !self.wide_guards.has(id) {
+                terms.push(event.guard);
+            }
             terms.extend(event.kind.access().into_iter().flat_map(|access| [access.offset, access.value]));
         }
-        self.constraints.about(unknowns_of(graph, terms))
+        let (constraints, here) = self.constraints.about(unknowns_of(graph, terms));
+        (piece.constraints, piece.guards) = (constraints, self.wide_guards.left(&piece.kept, &here));
     }
 
     /// Who has to be there for what is asked, and is not.

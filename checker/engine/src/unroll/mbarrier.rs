@@ -318,7 +318,7 @@ impl Unroller<'_> {
     /// Where threads drop out and no arrival is one too many all the same.
     pub(super) fn never_full_mbarriers(&mut self) -> SortedSet<(LocationId, u32)> {
         // What counting finds out is not used where an order is asked for, to compare the two.
-        if self.options.mbarrier_encoding == MbarrierEncoding::Order {
+        if !self.options.never_full || self.options.mbarrier_encoding == MbarrierEncoding::Order {
             return SortedSet::new();
         }
         let objects = never_full(&mut self.graph.terms, &self.mbarriers.operations);
@@ -357,6 +357,7 @@ impl Unroller<'_> {
             name,
             location,
             offset_bytes,
+            is_never_full: self.never_full.contains(&(location, offset_bytes)),
             operations: Vec::new(),
             phases: Vec::new(),
         });

@@ -9,7 +9,7 @@
 
 use super::Piece;
 use crate::event::{
-    Access, AgentId, CtaId, Edges, Event, EventGraph, EventKind, LocationId, MbarrierId, ObligationKind,
+    Access, AgentId, CtaId, Edges, EventGraph, EventId, EventKind, LocationId, MbarrierId, ObligationKind,
     RestrictedFence, Role, SpaEvent, TermKind, TermRef, UnknownId, UnknownKind,
 };
 use crate::slice::constraints::Alternative;
@@ -110,7 +110,12 @@ impl Writer<'_> {
     fn all(&mut self) {
         let (piece, graph) = (self.piece, self.graph);
         for &event in &piece.kept {
-            self.event(&graph.events[event]);
+            if let Some(conjuncts) = piece.guards.get(&event) {
+                let mut conjuncts: Vec<usize> = conjuncts.iter().map(|&term| self.term(term)).collect();
+                conjuncts.sort_unstable();
+                self.put(format_args!("of the guard {}\n", Runs(&conjuncts)));
+            }
+            self.event(event);
         }
         for base in Edges::relations() {
             for edge in piece.edges.of(base) {
@@ -273,9 +278,10 @@ impl Writer<'_> {
         (operator(kind), u32::from(self.graph.terms.width(term)), own, operands)
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, id: EventId) {
+        let event = &self.graph.events[id];
         let agent = event.agent.map(|agent| self.agent(agent));
-        let guard = self.term(event.guard);
+        let guard = (!self.piece.guards.contains_key(&id)).then(|| self.term(event.guard));
         let role = match event.role {
             Role::Plain => "plain".to_owned(),
             Role::Await => "await".to_owned(),
@@ -308,7 +314,7 @@ impl Writer<'_> {
             other => format!("{other:?}"),
         };
         let site = event.site.map(|site| site.0);
-        self.put(format_args!("{agent:?} {} {guard} {kind} {site:?} {role}\n", event.position));
+        self.put(format_args!("{agent:?} {} {guard:?} {kind} {site:?} {role}\n", event.position));
     }
 
     fn access(&mut self, name: &str, access: &Access) -> String {
