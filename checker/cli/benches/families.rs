@@ -62,6 +62,13 @@ const FAMILIES: &[Family] = families! {
     "bar-sync": [WARPS = 4, ROUNDS = 4] [WARPS = 8, ROUNDS = 4] [WARPS = 16, ROUNDS = 4] [WARPS = 32, ROUNDS = 4]
         [WARPS = 32, ROUNDS = 32];
     "cluster-reduction": [N = 8] [N = 16] [N = 8, WARPS = 1, LANES = 32] [N = 8, WARPS = 4, LANES = 32];
+    "attention": [TILES = 1] [TILES = 2] [TILES = 3] [TILES = 4];
+    "block-lock": [CTAS = 2] [CTAS = 4] [CTAS = 4, WARPS = 16];
+    "block-barrier": [CTAS = 2] [CTAS = 4] [CTAS = 8] [CTAS = 4, ROUNDS = 4];
+    "block-last": [CTAS = 2] [CTAS = 4] [CTAS = 8];
+    "gpu-ring": [GPUS = 2] [GPUS = 4] [GPUS = 6] [GPUS = 8];
+    "probing-table": [N = 2] [N = 4] [N = 6] [N = 8];
+    "status-byte": [WARPS = 1] [WARPS = 2];
     "flag-chain": [N = 16] [N = 32] [N = 64] [N = 128];
     "independent": [N = 16] [N = 64] [N = 256];
     "independent-locks": [N = 16] [N = 64] [N = 256];
