@@ -83,6 +83,7 @@ impl Looked {
     /// In a line.
     pub fn to_text(&self) -> String {
         let all = match &self.given_up {
+            Some(why) if self.n_allowed + self.n_forbidden == 0 => return format!("not taken, since {why}"),
             None => "all executions".to_owned(),
             Some(why) => format!("not all executions, since {why}"),
         };
