@@ -256,12 +256,9 @@ impl Claims {
 
     fn check_cuts(&self, graph: &Graph, stated: &Stated, covered: &mut Covered) -> Result<(), Refused> {
         for (number, &(_, guard)) in graph.cuts.iter().enumerate() {
-            let literal = stated.formula.cuts.get(number).copied();
-            let is_refuted = literal.is_some_and(|literal| stated.is_false(literal))
-                || stated.formula.cut.is_some_and(|cut| stated.is_false(cut));
             if graph.constant(guard) == Some(0) {
                 covered.others.add(Counts { all: 1, by_own_bounds: 1, ..Counts::default() });
-            } else if is_refuted {
+            } else if stated.refutes_cut(number) {
                 covered.others.add(Counts { all: 1, by_proof: 1, ..Counts::default() });
             } else {
                 return Err(missing(
@@ -383,13 +380,7 @@ impl Claims {
         match slice.about.as_str() {
             "threads" => {
                 let mut of_flags = Pairs::new(model, graph)?;
-                let centre = slice.stands_for.last().copied();
-                let is_asked = |(a, b): (usize, usize)| {
-                    let (a, b) = (graph.thread(a), graph.thread(b));
-                    let among =
-                        |thread: Option<usize>| thread.is_none_or(|thread| slice.asked.contains(&thread));
-                    a.is_some() && a == centre || b.is_some() && b == centre || among(a) && among(b)
-                };
+                let is_asked = |(a, b): (usize, usize)| slice.asks(a, b);
                 for flag in flags(model).filter(|flag| self.needs(property_of_flag(&flag.name))) {
                     pairs.add(of_flags.count(flag.term, &flag.name, is_asked, refutes)?);
                 }

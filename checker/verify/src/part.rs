@@ -50,6 +50,16 @@ pub struct Query {
     pub n_steps: usize,
 }
 
+impl Slice {
+    /// Whether a pair of its events is asked of it: with its centre, or among those who are asked.
+    pub fn asks(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.graph.thread(a), self.graph.thread(b));
+        let is_centre = |thread: Option<usize>| thread.is_some() && thread == self.stands_for.last().copied();
+        let is_among = |thread: Option<usize>| thread.is_none_or(|thread| self.asked.contains(&thread));
+        is_centre(a) || is_centre(b) || is_among(a) && is_among(b)
+    }
+}
+
 /// A formula and what it is about.
 #[derive(Debug)]
 pub struct Stated {
@@ -69,6 +79,12 @@ impl Stated {
     /// Whether no execution of the formula reaches a goal: `None` if the formula does not speak of it.
     pub fn refutes(&self, goal: &Goal) -> Option<bool> {
         self.formula.goals.get(goal).map(|&literal| self.is_false(literal))
+    }
+
+    /// Whether no execution of the formula runs past the bound of a loop, by number.
+    pub fn refutes_cut(&self, number: usize) -> bool {
+        let own = self.formula.cuts.get(number).copied();
+        own.into_iter().chain(self.formula.cut).any(|literal| self.is_false(literal))
     }
 
     /// Whether a literal is false in all assignments. The first variable is true.

@@ -281,8 +281,8 @@ impl<'a, 'g> Plain<'a, 'g> {
                 SetKind::Base(base) => Ok(self.member(base, a)),
                 SetKind::Empty => Ok(-self.state.one),
                 SetKind::Union(x, y) => self.joined(x, y, (a, a)),
-                SetKind::Intersection(x, y) => self.met(x, y, (a, a)),
-                SetKind::Difference(x, y) => self.less(x, y, (a, a)),
+                SetKind::Intersection(x, y) => self.met(x, (1, y), (a, a)),
+                SetKind::Difference(x, y) => self.met(x, (-1, y), (a, a)),
                 SetKind::Complement(x) => {
                     let (happens, own) = (self.state.happens(a), self.pair(x, a, a)?);
                     Ok(self.state.and(happens, -own))
@@ -303,8 +303,8 @@ impl<'a, 'g> Plain<'a, 'g> {
                 RelationKind::Empty => Ok(-self.state.one),
                 RelationKind::Recursive(_) => Err("the model has a `let rec`".to_owned()),
                 RelationKind::Union(x, y) => self.joined(x, y, (a, b)),
-                RelationKind::Intersection(x, y) => self.met(x, y, (a, b)),
-                RelationKind::Difference(x, y) => self.less(x, y, (a, b)),
+                RelationKind::Intersection(x, y) => self.met(x, (1, y), (a, b)),
+                RelationKind::Difference(x, y) => self.met(x, (-1, y), (a, b)),
                 RelationKind::Complement(x) => {
                     let (both, own) = (self.both(a, b), self.pair(x, a, b)?);
                     Ok(self.state.and(both, -own))
@@ -343,22 +343,14 @@ impl<'a, 'g> Plain<'a, 'g> {
         Ok(self.state.or(first, second))
     }
 
-    fn met(&mut self, x: TermId, y: TermId, (a, b): Pair) -> Result<i32, Unstated> {
+    /// What one has and the other has as well, or, with a sign of -1, has not.
+    fn met(&mut self, x: TermId, (sign, y): (i32, TermId), (a, b): Pair) -> Result<i32, Unstated> {
         let first = self.pair(x, a, b)?;
         if first == -self.state.one {
             return Ok(first);
         }
         let second = self.pair(y, a, b)?;
-        Ok(self.state.and(first, second))
-    }
-
-    fn less(&mut self, x: TermId, y: TermId, (a, b): Pair) -> Result<i32, Unstated> {
-        let first = self.pair(x, a, b)?;
-        if first == -self.state.one {
-            return Ok(first);
-        }
-        let second = self.pair(y, a, b)?;
-        Ok(self.state.and(first, -second))
+        Ok(self.state.and(first, sign * second))
     }
 
     fn or_same(

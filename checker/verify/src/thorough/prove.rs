@@ -7,14 +7,13 @@
 
 use super::Limits;
 use super::plain::Plain;
-use super::sat::{Logged, Sat};
+use super::sat::Sat;
 use super::state::State;
 use crate::claims::Claims;
 use crate::cnf::Goal;
 use crate::execution::{Allowed, Shows};
 use crate::graph::Graph;
 use crate::part::{Part, Slice, Stated, told};
-use crate::proof::Checker;
 use crate::{Refused, flags};
 use fencepost_dsl::cat::MemoryModel;
 use fencepost_dsl::cat::memory_model::TermId;
@@ -74,11 +73,10 @@ struct Asked<'a> {
 /// # Errors
 /// If an execution does what is claimed to be done by none.
 pub fn prove(model: &MemoryModel, claims: &Claims, part: &Part, limits: Limits) -> Result<Proved, Refused> {
-    let main = if part.slices.is_empty() { part.main() } else { None };
     let whole = Asked {
         graph: &part.graph,
         flags: claimed_flags(model, claims),
-        others: claims.denied(&part.graph, main),
+        others: claims.denied(&part.graph, part.main()),
         is_asked: Box::new(|_| true),
     };
     let mut proved = Proved::default();
@@ -119,9 +117,6 @@ fn of_slice<'a>(model: &MemoryModel, claims: &Claims, slice: &'a Slice, stated: 
     if is_about("finals") && claims.is_proved("assert") {
         others.extend((0..graph.finals.len()).map(|index| Shows::Wrong(Goal::Final(index))));
     }
-    let among = move |event: usize| graph.thread(event).is_none_or(|thread| slice.asked.contains(&thread));
-    let centre = slice.stands_for.last().copied();
-    let is_centre = move |event: usize| graph.thread(event).is_some() && graph.thread(event) == centre;
     Asked {
         graph,
         flags: if is_about("threads") { claimed_flags(model, claims) } else { Vec::new() },
@@ -129,17 +124,10 @@ fn of_slice<'a>(model: &MemoryModel, claims: &Claims, slice: &'a Slice, stated: 
         // What a slice leaves open, a larger one was asked in its place.
         is_asked: Box::new(move |shows| match shows {
             Shows::Wrong(goal) => {
-                let is_among = match goal {
-                    Goal::Flag(_, a, b) => is_centre(*a) || is_centre(*b) || among(*a) && among(*b),
-                    _ => true,
-                };
-                is_among && stated.refutes(goal) != Some(false)
+                let is_own = !matches!(goal, Goal::Flag(_, a, b) if !slice.asks(*a, *b));
+                is_own && stated.refutes(goal) != Some(false)
             }
-            Shows::Cut(index) => {
-                let literal = stated.formula.cuts.get(*index).copied();
-                literal.is_some_and(|literal| stated.is_false(literal))
-                    || stated.formula.cut.is_some_and(|cut| stated.is_false(cut))
-            }
+            Shows::Cut(number) => stated.refutes_cut(*number),
             _ => true,
         }),
     }
@@ -193,18 +181,10 @@ fn prove_one(
             Err(Refused::new("thorough::violated", why))
         }
         None => {
-            let mut checker = Checker::new();
-            for (id, step) in (1..).zip(plain.state.sat.log.iter().flatten()) {
-                match step {
-                    Logged::Given(clause) => _ = checker.give(clause),
-                    Logged::Follows(clause, cited) => checker.derive(id, clause, cited)?,
-                }
-            }
+            let checker = plain.state.sat.followed()?;
             if !checker.ends_in(&[]) {
-                return Err(Refused::new(
-                    "thorough::disagreement",
-                    "a proof made here does not end".to_owned(),
-                ));
+                let why = "a proof made here does not end".to_owned();
+                return Err(Refused::new("thorough::disagreement", why));
             }
             proved.n_graphs += 1;
             proved.n_events = proved.n_events.max(n_events);

@@ -4,6 +4,9 @@
 //! of many levels it forgets, and every so often it begins anew. Clauses may be added between searches, and some literals be
 //! assumed in one. It is a search only: whoever wants to know that there is nothing to be found has what was learnt followed.
 
+use crate::Refused;
+use crate::proof::Checker;
+
 /// What a search came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
@@ -241,6 +244,21 @@ impl Sat {
         let Some(log) = &mut self.log else { return 0 };
         log.push(what());
         log.len() as u64
+    }
+
+    /// What was given and each step from what it cites, followed.
+    ///
+    /// # Errors
+    /// If a step does not follow.
+    pub fn followed(&self) -> Result<Checker, Refused> {
+        let mut checker = Checker::new();
+        for (id, step) in (1..).zip(self.log.iter().flatten()) {
+            match step {
+                Logged::Given(clause) => _ = checker.give(clause),
+                Logged::Follows(clause, cited) => checker.derive(id, clause, cited)?,
+            }
+        }
+        Ok(checker)
     }
 
     /// Notes that a clause follows from others, where some literals are false for good.
@@ -565,8 +583,7 @@ impl Sat {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Logged, Sat};
-    use crate::proof::Checker;
+    use super::{Found, Sat};
 
     /// Numbers that look random and are the same in each run.
     struct Dice(u64);
@@ -620,16 +637,9 @@ mod tests {
         assert!(n_found > 50 && n_none > 50 && n_followed > 30, "{n_found} {n_none} {n_followed}");
     }
 
-    /// Follows each step from what it cites; whether that ends in the empty clause.
+    /// Whether what is logged is followed to the empty clause.
     fn follow(sat: &Sat) -> bool {
-        let mut checker = Checker::new();
-        for (id, step) in (1..).zip(sat.log.iter().flatten()) {
-            match step {
-                Logged::Given(clause) => _ = checker.give(clause),
-                Logged::Follows(clause, cited) => checker.derive(id, clause, cited).expect("it follows"),
-            }
-        }
-        checker.ends_in(&[])
+        sat.followed().expect("each step follows").ends_in(&[])
     }
 
     /// Pigeons and holes: long enough that clauses are forgotten on the way.
