@@ -371,6 +371,58 @@ fn slices_that_are_not_done_name_the_budget() {
     }
 }
 
+/// Counts that are wrong leave open who meets and which phase an operation is of, and every slice has all of that: what goes wrong
+/// where the threads run in turns is found before, whoever waits for ever.
+#[test]
+fn wrong_counts_are_found_while_all_run_in_turns() {
+    let model = model(&[]);
+    // BR-3: whoever comes, comes once; half of them may drop out of an mbarrier in its second phase (MB-13).
+    let drops = "kernel k {
+        launch { warps: 2, lanes: 32 }
+        shared m: mbarrier;
+        shared value[3][64]: u32;
+        if tid == 0 { mbarrier.init [m], 64; }
+        bar.sync 0;
+        for r in 0..3 {
+            if tid < 32 || r == 0 {
+                st [value[r][tid]], r + 1;
+                let state = mbarrier.arrive [m];
+                await mbarrier.try_wait [m], state;
+                let other = ld [value[r][(tid + 1) % 32]];
+                assert other == r + 1;
+            } else if r == 1 {
+                mbarrier.arrive_drop _, [m];
+            }
+        }
+    }";
+    let asked = |text: &str, treatment: Treatment| {
+        let mut small = Config { budget: 4_000_000_000, ..config(treatment) };
+        small.limits.clauses_max = 20_000;
+        let program = parsed(text, &[]).expect("it is a kernel");
+        check(&program, &program.kernels[0], &program.kernels[0].launches[0], &model, &small)
+            .expect("checked")
+    };
+    for (text, from, to, property) in [
+        (drops, "[m], 64", "[m], 63", Property::Barrier),
+        (drops, "[m], 64", "[m], 65", Property::Deadlock),
+        (TURNS, "bar.arrive 2 - group, 128", "bar.arrive 2 - group, 96", Property::Barrier),
+        (TURNS, "bar.sync group + 1, 128", "bar.sync group + 1, 96", Property::Barrier),
+        (TURNS, "bar.arrive 1, 128;", "", Property::Deadlock),
+        (TURNS, "bar.arrive 1, 128;", "bar.arrive 1, 128; bar.arrive 1, 128;", Property::Barrier),
+    ] {
+        assert_ne!(asked(text, Treatment::SLICED).verdict, Verdict::Violated, "{text}");
+        let edited = text.replacen(from, to, 1);
+        let found = asked(&edited, Treatment::SLICED);
+        assert!(
+            found.properties.contains(&(property, Verdict::Violated)),
+            "{:?}\n{edited}",
+            found.properties
+        );
+        let hinted = Treatment { completing: false, ..Treatment::SLICED };
+        assert_eq!(asked(&edited, hinted).verdict, Verdict::Inconclusive, "{edited}");
+    }
+}
+
 /// What a launch does where its threads run in turns is shown where a limit stops all else, and nothing is proved by it.
 #[test]
 fn what_goes_wrong_in_turns_is_found_where_a_limit_stops_the_rest() {

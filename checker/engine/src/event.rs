@@ -24,8 +24,8 @@ pub use builder::{GraphBuilder, GraphError};
 pub use edges::{Bundle, Edge, Edges};
 pub use graph::{
     Because, Blocked, ConditionGoal, Constraint, Event, EventGraph, Fact, FinalGoal, FinalLook, InstanceName,
-    Location, LoopCut, Mbarrier, Meeting, Misuse, Obligation, ObligationKind, PeerAccess, PhaseTerms,
-    PhasedOperation, Reachable, Role, Site, Turn, Wait,
+    Location, LoopCut, LooseArrival, LooseBarrier, Mbarrier, Meeting, Misuse, Obligation, ObligationKind,
+    PeerAccess, PhaseTerms, PhasedOperation, Reachable, Role, Site, Turn, Wait,
 };
 pub use hierarchy::{Grid, Hierarchy, Thread};
 pub use kind::{

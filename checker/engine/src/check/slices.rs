@@ -19,6 +19,7 @@ use crate::solve::{Assignment, Effort};
 use crate::unroll::n_threads;
 use crate::verdict::{Finding, Limit, Property, Statistics};
 use crate::witness::decode::decode;
+use crate::witness::interleaving::any_open;
 use crate::work::{self, Allowance};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Launch;
@@ -151,7 +152,7 @@ pub(super) fn look_at(
         effort: config.effort(),
         whole: None,
     };
-    if treatment.completing {
+    if treatment.completing && !any_open(graph) {
         run.in_turns();
     }
     let never_hangs = run.never_hangs(&plan)?;
@@ -196,7 +197,28 @@ pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config)
     }
     let mut whole = Whole::new(graph, model, config)?;
     whole.does_all_in_turns();
-    let rest = Rest { allowance: Allowance::of_steps(0), steps: 0 };
+    found_in(whole, config, Rest { allowance: Allowance::of_steps(0), steps: 0 })
+}
+
+/// The same, before slices are looked at, of a launch with many events of which an execution decides in which phases of mbarriers
+/// they are, or who meets at a barrier: each slice has all of those, so that what it is asked takes long.
+pub(super) fn soon(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    config: &Config,
+    allowance: &Allowance,
+) -> Option<Found> {
+    let n = graph.events.len();
+    let is_tried = config.treatment.completing && config.treatment.interleave;
+    if !is_tried || n < config.treatment.slices_from || n > TURNS_EVENTS_MAX || !any_open(graph) {
+        return None;
+    }
+    let mut whole = Whole::new(graph, model, config)?;
+    whole.does_all_in_turns();
+    found_in(whole, config, Rest::of(allowance))
+}
+
+fn found_in(whole: Whole<'_>, config: &Config, rest: Rest) -> Option<Found> {
     let mut found = whole.into_found(rest);
     if config.record {
         let mut record = Record::default();

@@ -58,6 +58,8 @@ pub struct EventGraph {
     pub edges: Edges,
     /// mbarrier objects.
     pub mbarriers: IndexVec<MbarrierId, Mbarrier>,
+    /// Barriers at which an execution decides who meets.
+    pub loose: Vec<LooseBarrier>,
     /// What threads do in the shared memory of another CTA, and that CTA's start and end (LT-1).
     pub peer_accesses: Vec<PeerAccess>,
     /// Clusters that need not have started, in order: 1 iff that one has (LT-6). Empty where all run at the same time,
@@ -119,6 +121,7 @@ impl EventGraph {
             decided_stores: None,
             edges: Edges::default(),
             mbarriers: IndexVec::new(),
+            loose: Vec::new(),
             peer_accesses: Vec::new(),
             starts: Vec::new(),
             parameters: Vec::new(),
@@ -197,6 +200,14 @@ pub struct PhasedOperation {
     pub arrivals: u32,
     /// Bytes it announces, less those it completes.
     pub bytes: i64,
+    /// The first phase in which it can be.
+    pub first: u32,
+    /// Of a wait: 1 iff it is let through in its phase; of all others 1.
+    pub passes: TermRef,
+    /// Whether later phases do not expect its arrivals any more.
+    pub drops: bool,
+    /// Of an arrival that may be one too many: 1 iff it is, and does not count.
+    pub excess: Option<TermRef>,
 }
 
 /// A phase of an mbarrier.
@@ -206,6 +217,36 @@ pub struct PhaseTerms {
     pub expected: TermRef,
     /// 1 iff it and all before it are complete.
     pub complete: TermRef,
+}
+
+/// A barrier at which an execution decides who meets: whichever warps come first.
+#[derive(Clone, Debug)]
+pub struct LooseBarrier {
+    /// What warps do there, each in the order in which it does.
+    pub arrivals: Vec<LooseArrival>,
+    /// Per generation: how many warps make it.
+    pub needed: Vec<TermRef>,
+}
+
+/// A warp's arrival at one.
+#[derive(Clone, Debug)]
+pub struct LooseArrival {
+    /// Which warp.
+    pub warp: u32,
+    /// What its lanes do, in one way or another, and the number of each in its warp.
+    pub lanes: Vec<(EventId, u32)>,
+    /// Lanes of the warp.
+    pub n_lanes: usize,
+    /// Where they wait.
+    pub waits: Vec<EventId>,
+    /// 1 iff the warp came back before its last generation was full, if it can.
+    pub early: Option<TermRef>,
+    /// The generation that it is of.
+    pub generation: TermRef,
+    /// The lane that comes last, if there are several.
+    pub last: Option<TermRef>,
+    /// How many warps it says make the generation.
+    pub warps: TermRef,
 }
 
 /// What a reader calls one of several instances of an object.

@@ -153,6 +153,43 @@ pub fn evaluate<A: Algebra>(
     }
 }
 
+/// Evaluates `roots` and keeps nothing else: a value is dropped behind the last term that is made of it, so that no more are
+/// there at a time than the model's text has in use.
+pub fn evaluate_only<A: Algebra>(
+    model: &MemoryModel,
+    algebra: &A,
+    roots: &[TermId],
+) -> Values<A::Set, A::Relation> {
+    if !model.recursive.is_empty() {
+        let mut values = evaluate(model, algebra, roots);
+        values.keep(roots);
+        return values;
+    }
+    let needed = model.needed(roots);
+    let mut n_users: IndexVec<TermId, usize> = IndexVec::repeat(0, model.terms.len());
+    let used = |id: TermId| model.operands(id).into_iter();
+    for operand in model.terms.ids().filter(|&id| needed[id]).flat_map(used) {
+        n_users[operand] += 1;
+    }
+    for &root in roots {
+        n_users[root] += 1;
+    }
+    let recursive = IndexVec::new();
+    let mut table: Table<A> = IndexVec::new();
+    for id in model.terms.ids() {
+        table.push(needed[id].then(|| value_of(model, algebra, id, &table, &recursive)));
+        if needed[id] {
+            for operand in used(id) {
+                n_users[operand] -= 1;
+                if n_users[operand] == 0 {
+                    table[operand] = None;
+                }
+            }
+        }
+    }
+    Values { values: table }
+}
+
 /// Evaluates again after some base relations changed; what does not depend on them keeps its value.
 ///
 /// Sound: a term's value is a function of its operands' values and, of base relations, of those that it names itself.
@@ -183,13 +220,7 @@ where
         if !affected || table[id].is_none() {
             continue;
         }
-        let value = match &term.kind {
-            TermKind::Set(kind) => Value::Set(evaluate_set(algebra, kind, &table)),
-            TermKind::Relation(kind) => {
-                let value = evaluate_relation(algebra, kind, &table, &recursive);
-                Value::Relation(algebra.of_term(id, value))
-            }
-        };
+        let value = value_of(model, algebra, id, &table, &recursive);
         is_changed[id] = table[id].as_ref() != Some(&value);
         table[id] = Some(value);
     }
@@ -205,17 +236,26 @@ fn one_pass<A: Algebra>(
     recursive: &IndexVec<RecursiveId, A::Relation>,
 ) -> Table<A> {
     let mut table: Table<A> = IndexVec::new();
-    for (id, term) in model.terms.iter_enumerated() {
-        let value = needed[id].then(|| match &term.kind {
-            TermKind::Set(kind) => Value::Set(evaluate_set(algebra, kind, &table)),
-            TermKind::Relation(kind) => {
-                let value = evaluate_relation(algebra, kind, &table, recursive);
-                Value::Relation(algebra.of_term(id, value))
-            }
-        });
-        table.push(value);
+    for id in model.terms.ids() {
+        table.push(needed[id].then(|| value_of(model, algebra, id, &table, recursive)));
     }
     table
+}
+
+/// A term's value, made of those of its operands.
+fn value_of<A: Algebra>(
+    model: &MemoryModel,
+    algebra: &A,
+    id: TermId,
+    table: &Table<A>,
+    recursive: &IndexVec<RecursiveId, A::Relation>,
+) -> Value<A::Set, A::Relation> {
+    match &model.terms[id].kind {
+        TermKind::Set(kind) => Value::Set(evaluate_set(algebra, kind, table)),
+        TermKind::Relation(kind) => {
+            Value::Relation(algebra.of_term(id, evaluate_relation(algebra, kind, table, recursive)))
+        }
+    }
 }
 
 fn set_of<A: Algebra>(table: &Table<A>, term: TermId) -> &A::Set {

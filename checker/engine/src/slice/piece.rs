@@ -171,6 +171,7 @@ impl Piece {
             decided_stores: Some(self.decided_stores.clone()),
             edges: self.edges.clone(),
             mbarriers: whole.mbarriers.iter().map(unused).collect(),
+            loose: Vec::new(),
             peer_accesses: self.peers.clone(),
             starts: if is_of_waits { whole.starts.clone() } else { Vec::new() },
             parameters: whole.parameters.clone(),

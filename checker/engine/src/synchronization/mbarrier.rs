@@ -225,6 +225,7 @@ fn finish_object(
         let value = u64::from(PHASES_MAX);
         return Err(GraphError::TooLarge { limit: "mbarrier phases", value, span });
     }
+    limit_choices(operations)?;
     let (phases, moments) = if is_ordered {
         order_object(graph, object, n_phases)?
     } else {
@@ -233,6 +234,25 @@ fn finish_object(
     state_final_phase(graph, final_phases, id, &phases);
     describe(graph, id, &object.operations, &phases);
     link_phases(graph, &object.operations, moments)
+}
+
+/// Where each arrival may be one too many in many phases, whether it comes before each of the others is a choice in each.
+fn limit_choices(operations: &[(Operation, Interval)]) -> Result<(), GraphError> {
+    if are_plain(operations) {
+        return Ok(());
+    }
+    let is_asked = |operation: &&(Operation, Interval)| {
+        matches!(operation.0.kind, OperationKind::Arrive { excess: Some(_), .. }) && !operation.1.is_empty()
+    };
+    let n_phases = |of: &Interval| (of.last - of.first) as usize + 1;
+    let n: usize = operations.iter().filter(is_asked).map(|(_, of)| n_phases(of) * operations.len()).sum();
+    match operations.first() {
+        Some((first, _)) if n > MAX_PAIRS => {
+            let value = MAX_PAIRS as u64;
+            Err(GraphError::TooLarge { limit: "pairs of mbarrier operations", value, span: first.span })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// States what counting says of the object's phases.
@@ -281,7 +301,19 @@ fn describe(
             OperationKind::Init { .. } | OperationKind::Inval => continue,
         };
         let phase = phase_term(&mut graph.terms, operation, *interval);
-        described.push(PhasedOperation { event: operation.event, phase, arrivals, bytes });
+        described.push(PhasedOperation {
+            event: operation.event,
+            phase,
+            arrivals,
+            bytes,
+            first: interval.first,
+            passes: operation.kind.passes_in(&mut graph.terms, phase),
+            drops: matches!(operation.kind, OperationKind::Arrive { drops: true, .. }),
+            excess: match operation.kind {
+                OperationKind::Arrive { excess, .. } => excess,
+                _ => None,
+            },
+        });
     }
     let of_phases = phases.counts.iter().zip(&phases.complete);
     let terms =

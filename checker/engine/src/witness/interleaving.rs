@@ -7,23 +7,30 @@
 //! it.
 
 mod following;
+mod loose;
+mod phases;
+mod standing;
 
 pub use following::{Given, complete};
+pub use phases::any_open;
 
 use super::Execution;
+use super::recheck::evaluate_terms;
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
 use crate::event::support::Supports;
 use crate::event::term::mask;
 use crate::event::{
-    Access, Bundle, Event, EventGraph, EventId, EventKind, GridEvent, LocationId, Role, TermKind, TermPool,
-    TermRef, UnknownId, UnknownKind,
+    Access, AgentId, Bundle, Event, EventGraph, EventId, EventKind, GridEvent, LocationId, Role, TermKind,
+    TermPool, TermRef, UnknownId, UnknownKind,
 };
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::FenceSem;
 use following::Following;
+use loose::Loose;
+use phases::Phases;
 use rustc_hash::FxHashMap;
 
 /// Runs the threads in turns; `None` if they get stuck or something is not settled by running.
@@ -32,6 +39,17 @@ pub fn interleave(graph: &EventGraph, cells: &Cells) -> Option<Execution> {
     machine.initialise()?;
     machine.run()?;
     machine.finish()
+}
+
+/// The same where those that get stuck may wait for ever, and the others run on.
+pub fn interleave_or_stand(graph: &EventGraph, cells: &Cells) -> Option<Execution> {
+    let mut machine = Machine::new(graph, cells);
+    machine.may_stand = true;
+    machine.initialise()?;
+    machine.run()?;
+    let any_stands = machine.any_stands;
+    let execution = machine.finish()?;
+    Some(if any_stands { execution.without_what_is_cut(graph) } else { execution })
 }
 
 /// A cell of memory.
@@ -78,6 +96,15 @@ struct Machine<'a> {
     bundles: Vec<(&'a Bundle, usize)>,
     /// Per read of an await: the constraints that its value has a part in.
     conditions: FxHashMap<EventId, Vec<TermRef>>,
+    /// Of mbarriers.
+    phases: Phases,
+    /// Of barriers at which whoever comes first meets.
+    loose: Loose,
+    /// Whether threads may wait for ever, and whether any do.
+    may_stand: bool,
+    any_stands: bool,
+    /// What each thread did last.
+    last: FxHashMap<AgentId, EventId>,
     /// Where some of it is given.
     following: Option<Following<'a>>,
 }
@@ -153,6 +180,11 @@ impl<'a> Machine<'a> {
             in_bundles,
             bundles,
             conditions: conditions(graph),
+            phases: Phases::new(graph),
+            loose: Loose::new(graph),
+            may_stand: false,
+            any_stands: false,
+            last: FxHashMap::default(),
             following: None,
         }
     }
@@ -210,13 +242,18 @@ impl<'a> Machine<'a> {
             if !progress {
                 let next: Vec<EventId> =
                     threads.values().filter_map(|events| events.front().copied()).collect();
-                if !self.give_way(&next) {
+                if !self.give_way(&next) && !(self.may_stand && self.stand(&next)) {
                     return None;
                 }
             }
         }
         self.close();
-        self.live_ctas()
+        self.settle_phases();
+        self.settle_loose();
+        self.settle_waits();
+        self.live_ctas()?;
+        self.settle_order();
+        Some(())
     }
 
     /// The starts and ends of grids and CTAs that happen.
@@ -254,7 +291,11 @@ impl<'a> Machine<'a> {
                 self.unknowns[unknown].get_or_insert(self.graph.terms.unknown(unknown).min);
             }
         } else {
-            if self.n_missing[id] > 0 || self.is_early(id) {
+            if self.n_missing[id] > 0
+                || self.is_early(id)
+                || self.waits_for_warps(id)
+                || self.waits_for_phase(id)?
+            {
                 return Some(Step::Blocked);
             }
             match &event.kind {
@@ -267,8 +308,15 @@ impl<'a> Machine<'a> {
                 EventKind::Fence { sem: FenceSem::Sc, .. } => self.fences.push(id),
                 _ => {}
             }
+            self.count(id)?;
+            self.comes(id)?;
             self.executed.insert(id);
             self.happened.push(id);
+            self.last.extend(event.agent.map(|agent| (agent, id)));
+        }
+        if !happens && self.stands_before(id) {
+            // It may have come some other way, had its thread gone on.
+            return Some(Step::Done);
         }
         for wait in std::mem::take(&mut self.waited_for_by[id]) {
             self.n_missing[wait] -= 1;
@@ -451,6 +499,21 @@ impl<'a> Machine<'a> {
                 .collect(),
             sources: self.sources,
         })
+    }
+}
+
+impl Execution {
+    /// Without what those who stand for good began to do where they stand.
+    fn without_what_is_cut(mut self, graph: &EventGraph) -> Self {
+        let values = evaluate_terms(graph, &self);
+        self.executed = EventSet::from_fn(graph.events.len(), |event| values[graph.events[event].guard] == 1);
+        if self.executed != EventSet::full(graph.events.len()) {
+            let all = BitMatrix::product(&self.executed, &self.executed);
+            self.coherence = self.coherence.intersection(&all);
+            self.fence_order = self.fence_order.intersection(&all);
+            self.sources.retain(|&read, _| self.executed.contains(read));
+        }
+        self
     }
 }
 

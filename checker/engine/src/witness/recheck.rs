@@ -7,7 +7,7 @@ use crate::encode::goal::GoalKind;
 use crate::event::cell::Cells;
 use crate::event::{Access, Edges, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
 use crate::findings::{self, FlagKind};
-use crate::relation::algebra::{Value, Values, evaluate};
+use crate::relation::algebra::{Value, Values, evaluate_only};
 use crate::relation::base;
 use crate::relation::dependency::dependencies;
 use crate::relation::execution::ExactBasis;
@@ -140,9 +140,7 @@ impl Allowed {
     }
 
     fn all_flags(&self, model: &MemoryModel) -> Values<EventSet, BitMatrix> {
-        let mut found = evaluate(model, &self.basis, &self.asked);
-        found.keep(&self.asked);
-        found
+        evaluate_only(model, &self.basis, &self.asked)
     }
 
     /// The execution.
@@ -493,7 +491,7 @@ fn check_axioms(
         return Ok(None);
     }
     let roots: Vec<TermId> = open.iter().map(|axiom| axiom.term).chain(besides.iter().copied()).collect();
-    let values = evaluate(model, basis, &roots);
+    let values = evaluate_only(model, basis, &roots);
     for axiom in open {
         let holds = match (axiom.kind, values.get(axiom.term)) {
             (AxiomKind::Empty, Some(Value::Relation(relation))) => relation.is_empty(),

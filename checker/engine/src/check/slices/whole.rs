@@ -21,7 +21,7 @@ use crate::event::{Access, EventGraph, EventId, UnknownId, UnknownKind};
 use crate::slice::Piece;
 use crate::verdict::Finding;
 use crate::witness::Execution;
-use crate::witness::interleaving::{Given, complete, interleave};
+use crate::witness::interleaving::{Given, complete, interleave_or_stand};
 use crate::witness::recheck::Allowed;
 use crate::work::{self, Work};
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
@@ -104,7 +104,7 @@ impl<'a> Whole<'a> {
 
     fn run(&mut self) {
         if !std::mem::replace(&mut self.has_run, true) && self.config.treatment.interleave {
-            self.add(interleave(&self.graph, &self.cells));
+            self.add(interleave_or_stand(&self.graph, &self.cells));
         }
     }
 
@@ -128,7 +128,8 @@ impl<'a> Whole<'a> {
         let finals =
             finals.filter(|(_, own)| own.kind == FinalKind::Assert).map(|(at, _)| GoalKind::Final(at));
         let obligations = (0..self.graph.obligations.len()).map(GoalKind::Obligation);
-        let claims: Vec<GoalKind> = obligations.chain(flagged).chain(finals).collect();
+        let claims = obligations.chain(flagged).chain(finals).chain([GoalKind::Deadlock]);
+        let claims: Vec<GoalKind> = claims.collect();
         for claim in claims {
             if self.config.properties.contains(&property_in(&self.graph, self.model, &claim)) {
                 self.knows(&claim);

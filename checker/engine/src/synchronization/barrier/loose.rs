@@ -16,7 +16,8 @@ use super::instances::{Barriers, Instances};
 use super::mixed::Demand;
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BaseRelation, Blocked, Edge, GraphError, Hierarchy, Misuse, TermPool, TermRef, UnknownKind, Wait,
+    AgentId, BaseRelation, Blocked, Edge, GraphError, Hierarchy, LooseArrival, LooseBarrier, Misuse,
+    TermPool, TermRef, UnknownKind, Wait,
 };
 use crate::findings;
 use crate::synchronization::log::{BarrierLog, Form, Generation, Group, WARP_SIZE};
@@ -63,6 +64,8 @@ pub(super) struct WarpArrival {
     pub counts: TermRef,
     /// 1 iff it is the first that came back too early.
     early: TermRef,
+    /// What that rests on, if it can be.
+    comes_early: Option<TermRef>,
     pub generation: TermRef,
     /// The last lane to come.
     last: Option<TermRef>,
@@ -110,7 +113,29 @@ impl Barriers<'_> {
         if self.hangs {
             self.record_loose_blocked(&meeting);
         }
+        self.describe_meeting(&meeting);
         Ok(())
+    }
+
+    /// Notes what an execution has to say of it.
+    fn describe_meeting(&mut self, meeting: &Meeting) {
+        let mut arrivals = Vec::new();
+        for arrival in &meeting.arrivals {
+            let own = || arrival.executions.iter().map(|&index| self.execution(index));
+            let threads = &self.graph.hierarchy.threads;
+            arrivals.push(LooseArrival {
+                warp: arrival.warp,
+                early: arrival.comes_early,
+                lanes: own().map(|own| (own.arrive, threads[own.agent].lane)).collect(),
+                n_lanes: self.graph.hierarchy.lanes_of(arrival.warp).count(),
+                waits: own().filter_map(|own| own.wait).map(|(wait, _)| wait).collect(),
+                generation: arrival.generation,
+                last: arrival.last,
+                warps: arrival.demand.warps,
+            });
+        }
+        let needed = meeting.generations.iter().map(|round| round.needed).collect();
+        self.graph.loose.push(LooseBarrier { arrivals, needed });
     }
 
     fn meeting(&mut self, group: Group, instances: &Instances) -> Result<Meeting, GraphError> {
@@ -214,12 +239,14 @@ impl Barriers<'_> {
             return Err(self.refuse_loose(group, executions[0], "lanes of one warp count differently"));
         }
         let arrived = self.graph.terms.and_all(all.iter().map(|&(_, arrived)| arrived).collect::<Vec<_>>());
+        let mut comes_early = None;
         let (may_count, early) = match previous {
             None => (arrived, TermPool::FALSE),
             Some((counted, may_go_on)) => {
                 let both = self.graph.terms.and(arrived, counted);
                 let early = if may_go_on {
                     let (_, early) = self.graph.terms.fresh(1, UnknownKind::Early);
+                    comes_early = Some(early);
                     self.graph.terms.and(both, early)
                 } else {
                     TermPool::FALSE
@@ -240,7 +267,18 @@ impl Barriers<'_> {
             self.graph.constrain(above);
         }
         let demand = demands[0];
-        Ok(WarpArrival { warp, index, executions, demand, arrived, counts, early, generation, last })
+        Ok(WarpArrival {
+            warp,
+            index,
+            executions,
+            demand,
+            arrived,
+            counts,
+            early,
+            comes_early,
+            generation,
+            last,
+        })
     }
 
     /// Generations are filled one after the other, and a warp is in each at most once.

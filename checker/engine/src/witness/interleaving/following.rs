@@ -9,7 +9,6 @@ use super::{Execution, Machine};
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
 use crate::event::{EventGraph, EventId, Role, TermKind, TermRef, UnknownId, UnknownKind};
-use crate::witness::recheck::evaluate_terms;
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::FxHashMap;
@@ -36,20 +35,7 @@ pub fn complete(graph: &EventGraph, cells: &Cells, given: &Given) -> Option<Exec
     machine.follow(given);
     machine.initialise()?;
     machine.run()?;
-    let mut execution = machine.finish()?;
-    // Who stands for good has done nothing of what it began to do where it stands.
-    let values = evaluate_terms(graph, &execution);
-    execution.executed =
-        EventSet::from_fn(graph.events.len(), |event| values[graph.events[event].guard] == 1);
-    let executed = &execution.executed;
-    let both = EventSet::full(graph.events.len()) == *executed;
-    if !both {
-        let all = BitMatrix::product(executed, executed);
-        execution.coherence = execution.coherence.intersection(&all);
-        execution.fence_order = execution.fence_order.intersection(&all);
-        execution.sources.retain(|&read, _| executed.contains(read));
-    }
-    Some(execution)
+    Some(machine.finish()?.without_what_is_cut(graph))
 }
 
 /// How what is given is followed.

@@ -1,0 +1,129 @@
+//! mbarriers while the threads run in turns: what a phase has counted so far, for objects of which an execution decides in
+//! which phase an operation is.
+//!
+//! Cannot: `cp.async.mbarrier.arrive` that raises what a phase expects.
+
+use super::Machine;
+use crate::event::{EventGraph, EventId, MbarrierId, PhasedOperation, TermKind, TermPool};
+use fencepost_dsl::IndexVec;
+use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
+
+/// What an object has counted.
+#[derive(Clone)]
+struct Count {
+    /// Phases that are complete.
+    completed: u32,
+    /// Arrivals that the phase has expected, those of them that are still to come, and those that the next one will expect.
+    needs: u32,
+    pending: u32,
+    expected: u32,
+    bytes: i64,
+}
+
+/// What all objects have.
+pub(super) struct Phases {
+    /// Once something has been counted.
+    counts: IndexVec<MbarrierId, Option<Count>>,
+    of_event: FxHashMap<EventId, (MbarrierId, PhasedOperation)>,
+}
+
+impl Phases {
+    pub(super) fn new(graph: &EventGraph) -> Self {
+        let counts = IndexVec::repeat(None, graph.mbarriers.len());
+        let mut of_event = FxHashMap::default();
+        for (id, mbarrier) in graph.mbarriers.iter_enumerated() {
+            if !is_open(graph, id) {
+                continue;
+            }
+            for &operation in &mbarrier.operations {
+                of_event.insert(operation.event, (id, operation));
+            }
+        }
+        Self { counts, of_event }
+    }
+}
+
+/// Whether an execution decides of some mbarrier in which phase an operation is, or of some barrier who meets there.
+pub fn any_open(graph: &EventGraph) -> bool {
+    !graph.loose.is_empty() || graph.mbarriers.ids().any(|id| is_open(graph, id))
+}
+
+fn is_open(graph: &EventGraph, id: MbarrierId) -> bool {
+    let is_open = |operation: &PhasedOperation| graph.terms.constant_value(operation.phase).is_none();
+    graph.mbarriers[id].operations.iter().any(is_open)
+}
+
+impl Machine<'_> {
+    /// Whether an event is a wait that its object does not let through yet; else its phase is known.
+    pub(super) fn waits_for_phase(&mut self, event: EventId) -> Option<bool> {
+        let Some(&(object, operation)) = self.phases.of_event.get(&event) else { return Some(false) };
+        let completed = self.phases.counts[object].as_ref().map_or(0, |count| count.completed);
+        let Some(unknown) = self.unknown_of(operation.phase) else {
+            let phase = self.graph.terms.constant_value(operation.phase)?;
+            return match phase.cmp(&completed.into()) {
+                Ordering::Less => None,
+                Ordering::Equal => {
+                    Some(operation.passes != TermPool::TRUE && self.value(operation.passes)? == 0)
+                }
+                // Counting says that it is let through no earlier, and that what is no wait comes no earlier.
+                Ordering::Greater => Some(true),
+            };
+        };
+        if self.unknowns[unknown].is_some() {
+            return Some(false);
+        }
+        let mark = self.trail.len();
+        self.unknowns[unknown] = Some(completed.into());
+        if operation.passes != TermPool::TRUE && self.value(operation.passes)? == 0 {
+            self.forget_since(mark);
+            self.unknowns[unknown] = None;
+            return Some(true);
+        }
+        Some(false)
+    }
+
+    /// Counts what an event does.
+    pub(super) fn count(&mut self, event: EventId) -> Option<()> {
+        let Some(&(object, operation)) = self.phases.of_event.get(&event) else { return Some(()) };
+        if operation.passes != TermPool::TRUE {
+            return Some(());
+        }
+        if self.phases.counts[object].is_none() {
+            let initial = self.graph.mbarriers[object].phases.first()?.expected;
+            let initial = u32::try_from(self.value(initial)?).ok()?;
+            let count = Count { completed: 0, needs: initial, pending: initial, expected: initial, bytes: 0 };
+            self.phases.counts[object] = Some(count);
+        }
+        let count = self.phases.counts[object].as_mut()?;
+        if count.pending < operation.arrivals {
+            // One too many, which counts for nothing.
+            let excess = self.graph.terms.kind(operation.excess?);
+            let TermKind::Unknown(excess) = *excess else { return None };
+            self.unknowns[excess] = Some(1);
+            return Some(());
+        }
+        count.pending -= operation.arrivals;
+        count.bytes += operation.bytes;
+        if operation.drops {
+            count.expected = count.expected.saturating_sub(operation.arrivals);
+        }
+        // Where everybody has dropped out nothing completes a phase.
+        if count.pending == 0 && count.bytes == 0 && count.needs > 0 {
+            count.completed += 1;
+            (count.needs, count.pending) = (count.expected, count.expected);
+        }
+        Some(())
+    }
+
+    /// What was left open: phases of what does not happen.
+    pub(super) fn settle_phases(&mut self) {
+        let operations: Vec<PhasedOperation> =
+            self.phases.of_event.values().map(|&(_, operation)| operation).collect();
+        for operation in operations {
+            if let Some(unknown) = self.unknown_of(operation.phase) {
+                self.unknowns[unknown].get_or_insert(operation.first.into());
+            }
+        }
+    }
+}
