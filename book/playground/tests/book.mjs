@@ -75,7 +75,7 @@ async function run(path) {
     holds("blocks with a link", count > 0, count);
     for (let number = 0; number < Math.min(count, 3); number += 1) {
         const link = links.nth(number);
-        const verdict = (await link.locator("xpath=preceding-sibling::span[last()]").textContent()).split(":")[0].trim();
+        const verdict = (await link.locator("xpath=preceding-sibling::span[1]").textContent()).split(":")[0].trim();
         const kernel = await link.evaluate((link) => link.parentElement.nextElementSibling.querySelector("code").textContent);
         const [opening] = await Promise.all([page.context().waitForEvent("page"), link.click()]);
         await opening.locator("#status", { hasText: /^(proved|violated|vacuous|rejected|not |up to)/ }).waitFor({ timeout: 60_000 });
