@@ -66,7 +66,7 @@ fn each_weaker_instruction_is_found() {
         ),
         ("grid_sync", (1, "ld.acquire.gpu", "ld.relaxed.gpu"), "race::uniform", "ld.acquire.gpu.u32"),
         ("grid_sync", (1, "barrier.sync \t0;", ""), "race::uniform", "__syncthreads();"),
-        ("grid_sync", (117, "barrier.sync \t0;", ""), "race::uniform", "__syncthreads();"),
+        ("grid_sync", (117, "barrier.sync \t0;", ""), "race::uniform", "bar.sync 0;"),
         ("message", (370, "st.release.gpu", "st.relaxed.gpu"), "race::uniform", "st.release.gpu.b32"),
         ("dekker", (430, "fence.sc.gpu", "fence.acq_rel.gpu"), "race::uniform", "fence.sc.gpu"),
         ("fences", (500, "fence.acq_rel.gpu;", ""), "race::uniform", "ld.acquire.gpu.b32"),
@@ -112,7 +112,7 @@ fn each_weaker_instruction_is_found() {
             "race::uniform",
             "barrier.cluster.arrive.release",
         ),
-        ("block_sum", (124, "bar.sync \t0;", ""), "race::uniform", "__syncthreads();"),
+        ("block_sum", (124, "bar.sync \t0;", ""), "race::uniform", ""),
         (
             "block_sum",
             (74, "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, %r13;", "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, 1;"),

@@ -340,7 +340,10 @@ fn words(ground: &Ground<'_>, near: &[&Instruction], found: &mut Vec<Proposal>) 
     };
     let each: Vec<Vec<Edit>> =
         near.iter().map(|own| changed(own)).filter(|edits| !edits.is_empty()).collect();
-    for (rank, edits) in (rank::WORD..).zip(&each) {
+    // A rule that is broken is seldom one about words.
+    let is_rule = matches!(ground.explanation.subject, Subject::Misuse { .. });
+    let first = rank::WORD + if is_rule { rank::MISSING } else { 0 };
+    for (rank, edits) in (first..).zip(&each) {
         for (step, edit) in (0..).zip(edits) {
             found.push(Proposal { rank: rank + step, edits: vec![edit.clone()] });
         }
