@@ -56,6 +56,16 @@ fn each_weaker_instruction_is_found() {
             "race::scope-too-narrow",
             "atom.cas.acquire.gpu.b32",
         ),
+        ("sem_lock", (40, "exch.acquire", "exch.relaxed"), "race::uniform", "atom.exch.acquire.gpu.b32"),
+        ("sem_lock", (325, "st.release", "st.relaxed"), "race::uniform", "st.release.gpu.b32"),
+        (
+            "sem_lock",
+            (325, "st.release.gpu", "st.release.cta"),
+            "race::scope-too-narrow",
+            "st.release.gpu.b32",
+        ),
+        ("latch", (375, "atom.add.release", "atom.add.relaxed"), "race::uniform", "atom.add.release.gpu.u64"),
+        ("latch", (390, "ld.acquire", "ld.relaxed"), "race::uniform", "ld.acquire.gpu.b64"),
         ("ticket_lock", (1, "ld.acquire", "ld.relaxed"), "race::uniform", "ld.acquire.gpu.b32"),
         ("ticket_lock", (1, "st.release", "st.relaxed"), "race::uniform", "st.release.gpu.b32"),
         (
@@ -176,6 +186,28 @@ const MODULE: &str = "
     ret;
 }
 ";
+
+/// A thread that polls a word, counts how often, looks at a clock and sleeps waits for it; what is read afterwards, or seen by
+/// others, goes from one round into the next.
+#[test]
+fn a_loop_that_only_lets_time_pass_is_a_wait() {
+    let verdict = |idle: &str, after: &str| {
+        let code = format!(
+            "mov.u32 %r4, 0; setp.ne.u32 %p1, %r2, 0; @%p1 bra P; st.relaxed.gpu.global.u32 [%rd1], 1; bra E; \
+             P: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.ne.u32 %p2, %r3, 0; @%p2 bra E; {idle} bra P; E: {after}"
+        );
+        body(&code, "assert [data[0]] == 1;").0
+    };
+    let idle = "setp.gt.u32 %p3, %r4, 9; @%p3 bra S; add.u32 %r4, %r4, 1; bra P; S: mov.u32 %r5, %clock; nanosleep.u32 %r5;";
+    let bounded = Some(Verdict::ProvedUpToBound);
+    assert_eq!(verdict(idle, ""), Some(Verdict::Proved));
+    assert_eq!(verdict(idle, "@!%p1 bra F; st.global.u32 [%rd1+4], %r4; F:"), bounded);
+    let seen =
+        "add.u32 %r4, %r4, 1; setp.gt.u32 %p3, %r4, 9; @!%p3 bra P; st.relaxed.gpu.global.u32 [%rd1+8], %r4;";
+    assert_eq!(verdict(seen, ""), bounded);
+    // A loop of its own is none that is known to end.
+    assert_eq!(verdict("S: add.u32 %r4, %r4, 1; setp.gt.u32 %p3, %r4, 9; @!%p3 bra S;", ""), bounded);
+}
 
 const HARNESS: &str = "
 global data[4]: u32 = 0;
