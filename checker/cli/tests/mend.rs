@@ -461,7 +461,7 @@ fn compiled_kernels_are_mended_in_their_source() {
         "{told}"
     );
     let edits = json(&fencepost("fix", &path, &["--format", "json"]))["edits"].clone();
-    let file = edits[0]["at"]["file"].as_str().expect("a path");
+    let file = edits[0]["file"].as_str().expect("a path");
     assert!(file.ends_with("spin_lock.ptx"), "{edits}");
     let written = fencepost("fix", &path, &["--write"]);
     assert_ne!(code(&written), 0, "{}", all_text(&written));
