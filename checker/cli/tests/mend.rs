@@ -447,10 +447,9 @@ fn compiled_kernels_are_mended_in_their_source() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ptx");
     let read = |name: &str| std::fs::read_to_string(examples.join(name)).expect("it is there");
     let folder = Folder::new("fix-compiled");
-    let path = folder.write("spin_lock.fence", &read("spin_lock.fence"));
-    let module =
-        folder.write("spin_lock.ptx", &read("spin_lock.ptx").replacen("st.release", "st.relaxed", 1));
-    folder.write("spin_lock.cu", &read("spin_lock.cu"));
+    let path = folder.write("spin_lock.fence", read("spin_lock.fence"));
+    let module = folder.write("spin_lock.ptx", read("spin_lock.ptx").replacen("st.release", "st.relaxed", 1));
+    folder.write("spin_lock.cu", read("spin_lock.cu"));
     let before = std::fs::read_to_string(&module).expect("it is there");
     let output = fencepost("fix", &path, &[]);
     let told = all_text(&output);
@@ -467,7 +466,7 @@ fn compiled_kernels_are_mended_in_their_source() {
     assert_ne!(code(&written), 0, "{}", all_text(&written));
     assert!(all_text(&written).contains("not written"), "{}", all_text(&written));
     assert_eq!(std::fs::read_to_string(&module).expect("it is there"), before);
-    folder.write("spin_lock.ptx", &read("spin_lock.ptx"));
+    folder.write("spin_lock.ptx", read("spin_lock.ptx"));
     let relaxed = fencepost("relax", &path, &[]);
     assert!(all_text(&relaxed).contains("imported PTX was not looked at"), "{}", all_text(&relaxed));
 }

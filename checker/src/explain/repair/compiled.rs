@@ -519,7 +519,8 @@ fn base(ground: &Ground<'_>, form: &Form, statement: &str) -> Option<u32> {
     }
     let launch = graph.hierarchy.launch();
     let scope = statement.trim_end_matches(';').rsplit('.').next().and_then(Scope::from_name);
-    let cluster = scope == Some(Scope::Cluster) || form.name.starts_with("barrier.cluster");
+    let of_cluster = ["barrier.cluster", "fence.mbarrier_init"];
+    let cluster = scope == Some(Scope::Cluster) || of_cluster.iter().any(|name| form.name.starts_with(name));
     if cluster && launch.cluster <= 1 {
         return None;
     }
