@@ -419,6 +419,9 @@ fn is_apart(reason: &Reason) -> bool {
 
 const BULK: &[&str] = &["cp.async.bulk", "cp.reduce.async.bulk"];
 
+/// How the names of findings begin that are about mbarriers that others use before they are initialised.
+const INIT: &str = "mbarrier::init";
+
 /// What each statement is for. Those that are not named here are for anything.
 const USES: &[Use] = &[
     Use {
@@ -429,12 +432,7 @@ const USES: &[Use] = &[
         },
         finding: &[],
     },
-    Use {
-        statement: "fence.mbarrier_init",
-        with: &["mbarrier.init"],
-        reason: |_| false,
-        finding: &["mbarrier::init"],
-    },
+    Use { statement: "fence.mbarrier_init", with: &["mbarrier.init"], reason: |_| false, finding: &[INIT] },
     Use {
         statement: "cp.async.wait_all",
         with: &["cp.async.ca", "cp.async.cg"],
@@ -472,7 +470,7 @@ const USES: &[Use] = &[
         reason: is_apart,
         finding: &["lifetime::peer"],
     },
-    Use { statement: "bar.", with: &[], reason: is_apart, finding: &["mbarrier::init"] },
+    Use { statement: "bar.", with: &[], reason: is_apart, finding: &[INIT] },
 ];
 
 /// Statements that order or complete, put in near what was found.
@@ -500,9 +498,14 @@ fn missing(ground: &Ground<'_>, compiled: &Compiled, near: &[&Instruction], foun
     }
     places.sort_by_key(|(rank, _)| *rank);
     places.truncate(PLACES_MAX);
+    let early = parts.iter().min().map(|&part| compiled.around(part)).unwrap_or_default();
     for (form, statement) in inserted() {
         let Some(base) = base(ground, form, statement) else { continue };
+        // What is to be known by all before it is used belongs behind the first of what was found.
+        let is_early = base < rank::ASKED && ground.explanation.code.starts_with(INIT);
         for &(rank, (anchor, is_after)) in &places {
+            let own = early.iter().find(|(_, gap)| *gap == (anchor, is_after)).map(|(rank, _)| *rank);
+            let rank = if is_early { own.unwrap_or(rank::ASIDE) } else { rank };
             let edit = Edit::insert(sources, anchor, is_after, statement);
             found.push(Proposal { rank: base + rank, edits: vec![edit] });
         }
