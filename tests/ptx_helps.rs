@@ -38,8 +38,8 @@ impl Compiled {
         let (module, changed) = &self.module;
         let name = format!("{}.fence", self.name);
         let source = Source::text(name.clone(), text(&name))
-            .with((*module).to_owned(), changed.clone())
-            .with(self.source.to_owned(), text(self.source));
+            .with(*module, changed.clone())
+            .with(self.source, text(self.source));
         check(source, &Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
