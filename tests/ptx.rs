@@ -1,6 +1,6 @@
 //! Compiled kernels, changed in one place of their PTX, are violated; and what an import does not say is said.
 
-use fencepost::{Options, Source, Verdict, check};
+use fencepost::{Options, Report, Source, Verdict, check};
 use fencepost_tests::random::Numbers;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,76 +21,155 @@ fn module_of(harness: &str) -> String {
 }
 
 /// Checks a kernel file with its module changed from `line` on (one-based): the first `from` becomes `to`.
-fn mutant(name: &str, (line, from, to): (usize, &str, &str)) -> (Verdict, Vec<&'static str>) {
+fn mutant(name: &str, (line, from, to): (usize, &str, &str), helps: bool) -> Report {
     let harness = text(&format!("{name}.fence"));
     let module = module_of(&harness);
     let whole = text(&module);
     let start: usize = whole.split_inclusive('\n').take(line - 1).map(str::len).sum();
     let changed = format!("{}{}", &whole[..start], whole[start..].replacen(from, to, 1));
     assert_ne!(changed, whole, "{name}: there is no `{from}` behind line {line}");
-    let source = Source::text(format!("{name}.fence"), harness).with(module, changed);
-    let report = check(source, &Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    (report.verdict(), report.findings().map(|finding| finding.code).collect())
+    let mut source = Source::text(format!("{name}.fence"), harness).with(module, changed);
+    for entry in fs::read_dir(folder()).expect("the examples are there") {
+        let file = entry.expect("it can be read").file_name().to_string_lossy().into_owned();
+        if file.ends_with(".cu") || file.ends_with(".py") {
+            source = source.with(file.clone(), text(&file));
+        }
+    }
+    check(source, &Options::default().repairs(helps)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// Each with what its help names, if one is found: the instruction as it was, or an equal one.
 #[test]
 fn each_weaker_instruction_is_found() {
-    for (name, change, code) in [
-        ("spin_lock", (1, "cas.acquire", "cas.relaxed"), "race::uniform"),
-        ("spin_lock", (1, "st.release", "st.relaxed"), "race::uniform"),
-        ("spin_lock", (1, "st.release.gpu", "st.release.cta"), "race::scope-too-narrow"),
-        ("spin_lock", (1, "cas.acquire.gpu", "cas.acquire.cta"), "race::scope-too-narrow"),
-        ("ticket_lock", (1, "ld.acquire", "ld.relaxed"), "race::uniform"),
-        ("ticket_lock", (1, "st.release", "st.relaxed"), "race::uniform"),
-        ("grid_sync", (1, "atom.add.release", "atom.add.relaxed"), "race::uniform"),
-        ("grid_sync", (1, "ld.acquire.gpu", "ld.relaxed.gpu"), "race::uniform"),
-        ("grid_sync", (1, "barrier.sync \t0;", ""), "race::uniform"),
-        ("grid_sync", (117, "barrier.sync \t0;", ""), "race::uniform"),
-        ("message", (370, "st.release.gpu", "st.relaxed.gpu"), "race::uniform"),
-        ("dekker", (430, "fence.sc.gpu", "fence.acq_rel.gpu"), "race::uniform"),
-        ("fences", (500, "fence.acq_rel.gpu;", ""), "race::uniform"),
-        ("fences", (520, "fence.acq_rel.gpu;", ""), "race::uniform"),
-        ("seqlock", (580, "ld.acquire.gpu", "ld.relaxed.gpu"), "assert::final-violated"),
-        ("seqlock", (610, "fence.acq_rel.gpu;", ""), "assert::final-violated"),
-        ("seqlock", (655, "fence.acq_rel.gpu;", ""), "assert::final-violated"),
-        ("seqlock", (690, "st.release.gpu", "st.relaxed.gpu"), "assert::final-violated"),
-        ("cp_async", (1, "cp.async.wait_group 1", "cp.async.wait_group 2"), "race::async-destination"),
-        ("cp_async", (105, "bar.sync \t0;", ""), "race::async-destination"),
-        ("barrier_pc", (70, "bar.sync \t0;", ""), "mbarrier::init-not-ordered"),
-        ("ws_ring", (225, "fence.proxy.async.shared::cta;", ""), "race::cross-proxy"),
-        ("ws_ring", (230, "bar.warp.sync \t-1;", ""), "race::async-source"),
-        ("ws_ring", (270, "cp.async.bulk.wait_group.read 0;", ""), "lifetime::operation-pending"),
-        ("dsmem", (75, "barrier.cluster.arrive;", "barrier.cluster.arrive.relaxed;"), "race::uniform"),
-        ("block_sum", (124, "bar.sync \t0;", ""), "race::uniform"),
+    for (name, change, code, help) in [
+        ("spin_lock", (1, "cas.acquire", "cas.relaxed"), "race::uniform", "atom.cas.acquire.gpu.b32"),
+        ("spin_lock", (1, "st.release", "st.relaxed"), "race::uniform", "st.release.gpu.b32"),
+        (
+            "spin_lock",
+            (1, "st.release.gpu", "st.release.cta"),
+            "race::scope-too-narrow",
+            "st.release.gpu.b32",
+        ),
+        (
+            "spin_lock",
+            (1, "cas.acquire.gpu", "cas.acquire.cta"),
+            "race::scope-too-narrow",
+            "atom.cas.acquire.gpu.b32",
+        ),
+        ("sem_lock", (40, "exch.acquire", "exch.relaxed"), "race::uniform", "atom.exch.acquire.gpu.b32"),
+        ("sem_lock", (325, "st.release", "st.relaxed"), "race::uniform", "st.release.gpu.b32"),
+        (
+            "sem_lock",
+            (325, "st.release.gpu", "st.release.cta"),
+            "race::scope-too-narrow",
+            "st.release.gpu.b32",
+        ),
+        ("latch", (375, "atom.add.release", "atom.add.relaxed"), "race::uniform", "atom.add.release.gpu.u64"),
+        ("latch", (390, "ld.acquire", "ld.relaxed"), "race::uniform", "ld.acquire.gpu.b64"),
+        ("ticket_lock", (1, "ld.acquire", "ld.relaxed"), "race::uniform", "ld.acquire.gpu.b32"),
+        ("ticket_lock", (1, "st.release", "st.relaxed"), "race::uniform", "st.release.gpu.b32"),
+        (
+            "grid_sync",
+            (1, "atom.add.release", "atom.add.relaxed"),
+            "race::uniform",
+            "atom.add.release.gpu.u32",
+        ),
+        ("grid_sync", (1, "ld.acquire.gpu", "ld.relaxed.gpu"), "race::uniform", "ld.acquire.gpu.u32"),
+        ("grid_sync", (1, "barrier.sync \t0;", ""), "race::uniform", "__syncthreads();"),
+        ("grid_sync", (117, "barrier.sync \t0;", ""), "race::uniform", "bar.sync 0;"),
+        ("message", (370, "st.release.gpu", "st.relaxed.gpu"), "race::uniform", "st.release.gpu.b32"),
+        ("dekker", (430, "fence.sc.gpu", "fence.acq_rel.gpu"), "race::uniform", "fence.sc.gpu"),
+        ("fences", (500, "fence.acq_rel.gpu;", ""), "race::uniform", "ld.acquire.gpu.b32"),
+        ("fences", (520, "fence.acq_rel.gpu;", ""), "race::uniform", "st.release.gpu.b32"),
+        (
+            "seqlock",
+            (580, "ld.acquire.gpu", "ld.relaxed.gpu"),
+            "assert::final-violated",
+            "ld.acquire.gpu.b32",
+        ),
+        ("seqlock", (610, "fence.acq_rel.gpu;", ""), "assert::final-violated", "ld.acquire.gpu.b32"),
+        ("seqlock", (655, "fence.acq_rel.gpu;", ""), "assert::final-violated", "st.release.gpu.b32"),
+        (
+            "seqlock",
+            (690, "st.release.gpu", "st.relaxed.gpu"),
+            "assert::final-violated",
+            "st.release.gpu.b32",
+        ),
+        (
+            "cp_async",
+            (1, "cp.async.wait_group 1", "cp.async.wait_group 2"),
+            "race::async-destination",
+            "cp.async.wait_group 1",
+        ),
+        ("cp_async", (105, "bar.sync \t0;", ""), "race::async-destination", "__syncthreads();"),
+        ("barrier_pc", (70, "bar.sync \t0;", ""), "mbarrier::init-not-ordered", "__syncthreads();"),
+        (
+            "ws_ring",
+            (225, "fence.proxy.async.shared::cta;", ""),
+            "race::cross-proxy",
+            "fence_proxy_async(cuda::ptx::space_shared);",
+        ),
+        ("ws_ring", (230, "bar.warp.sync \t-1;", ""), "race::async-source", "__syncwarp();"),
+        (
+            "ws_ring",
+            (270, "cp.async.bulk.wait_group.read 0;", ""),
+            "lifetime::operation-pending",
+            "cp_async_bulk_wait_group_read",
+        ),
+        (
+            "dsmem",
+            (75, "barrier.cluster.arrive;", "barrier.cluster.arrive.relaxed;"),
+            "race::uniform",
+            "barrier.cluster.arrive.release",
+        ),
+        ("block_sum", (124, "bar.sync \t0;", ""), "race::uniform", ""),
         (
             "block_sum",
             (74, "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, %r13;", "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, 1;"),
             "barrier::lane-not-in-mask",
+            "",
         ),
-        ("wgmma_gemm", (505, "wgmma.wait_group.sync.aligned 0;", ""), "async::registers-in-flight"),
-        ("wgmma_gemm", (330, "wgmma.fence.sync.aligned;", ""), "async::no-matrix-fence"),
+        (
+            "wgmma_gemm",
+            (505, "wgmma.wait_group.sync.aligned 0;", ""),
+            "async::registers-in-flight",
+            "wgmma.wait_group.sync.aligned 0;",
+        ),
+        (
+            "wgmma_gemm",
+            (330, "wgmma.fence.sync.aligned;", ""),
+            "async::no-matrix-fence",
+            "wgmma.fence.sync.aligned;",
+        ),
         (
             "wgmma_gemm",
             (320, "mbarrier.try_wait.parity.shared::cta.b64 p, [%r34], %r35;", "setp.eq.b32 p, 0, 0;"),
             "race::async-destination",
+            "",
         ),
         // The second tile into the slot of the first.
         (
             "wgmma_gemm",
             (258, "and.b32  \t%r218, %r217, 8192;", "and.b32  \t%r218, %r217, 0;"),
             "race::async-writes",
+            "",
         ),
-        ("row_sum", (126, "bar.sync \t0;", ""), "race::uniform"),
+        ("row_sum", (126, "bar.sync \t0;", ""), "race::uniform", "bar.sync 0;"),
         // With a distance too few, the lanes of a warp do not have the same.
         (
             "row_sum",
             (115, "shfl.sync.bfly.b32 \t%r26, %r25, 1, 31, -1;", "mov.b32 %r26, %r25;"),
             "race::uniform",
+            "",
         ),
     ] {
-        let (verdict, codes) = mutant(name, change);
-        assert_eq!(verdict, Verdict::Violated, "{name} with {change:?}: {codes:?}");
+        let report = mutant(name, change, !help.is_empty());
+        let codes: Vec<&str> = report.findings().map(|finding| finding.code).collect();
+        assert_eq!(report.verdict(), Verdict::Violated, "{name} with {change:?}: {codes:?}");
         assert!(codes.contains(&code), "{name} with {change:?}: {codes:?}, not {code}");
+        let helps: Vec<&str> = report.findings().filter_map(|finding| finding.help.as_deref()).collect();
+        let mends = |told: &&str| told.contains(help) && told.contains("nothing is violated");
+        assert!(help.is_empty() || helps.iter().any(mends), "{name} with {change:?}: {helps:?}, not {help}");
     }
 }
 
@@ -107,6 +186,28 @@ const MODULE: &str = "
     ret;
 }
 ";
+
+/// A thread that polls a word, counts how often, looks at a clock and sleeps waits for it; what is read afterwards, or seen by
+/// others, goes from one round into the next.
+#[test]
+fn a_loop_that_only_lets_time_pass_is_a_wait() {
+    let verdict = |idle: &str, after: &str| {
+        let code = format!(
+            "mov.u32 %r4, 0; setp.ne.u32 %p1, %r2, 0; @%p1 bra P; st.relaxed.gpu.global.u32 [%rd1], 1; bra E; \
+             P: ld.relaxed.gpu.global.u32 %r3, [%rd1]; setp.ne.u32 %p2, %r3, 0; @%p2 bra E; {idle} bra P; E: {after}"
+        );
+        body(&code, "assert [data[0]] == 1;").0
+    };
+    let idle = "setp.gt.u32 %p3, %r4, 9; @%p3 bra S; add.u32 %r4, %r4, 1; bra P; S: mov.u32 %r5, %clock; nanosleep.u32 %r5;";
+    let bounded = Some(Verdict::ProvedUpToBound);
+    assert_eq!(verdict(idle, ""), Some(Verdict::Proved));
+    assert_eq!(verdict(idle, "@!%p1 bra F; st.global.u32 [%rd1+4], %r4; F:"), bounded);
+    let seen =
+        "add.u32 %r4, %r4, 1; setp.gt.u32 %p3, %r4, 9; @!%p3 bra P; st.relaxed.gpu.global.u32 [%rd1+8], %r4;";
+    assert_eq!(verdict(seen, ""), bounded);
+    // A loop of its own is none that is known to end.
+    assert_eq!(verdict("S: add.u32 %r4, %r4, 1; setp.gt.u32 %p3, %r4, 9; @!%p3 bra S;", ""), bounded);
+}
 
 const HARNESS: &str = "
 global data[4]: u32 = 0;

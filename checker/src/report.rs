@@ -6,6 +6,7 @@ mod advice;
 mod calls;
 pub mod certificate;
 pub mod compare;
+mod compiled;
 pub(crate) mod condition;
 mod deadlock;
 pub mod diagnostic;

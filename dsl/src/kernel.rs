@@ -36,6 +36,6 @@ lalrpop_util::lalrpop_mod!(
 );
 
 pub use assemble::{ALIGNMENT, Assembled, Observed, Purpose, assemble};
-pub use load::{LIBRARY_ROOT, LoadOptions, load};
+pub use load::{LIBRARY_ROOT, LoadOptions, beside, load};
 pub use parse::parse;
 pub use suggest::suggest;

@@ -21,6 +21,8 @@ pub struct Origin {
     pub line: u32,
     /// The line, where the file is at hand.
     pub span: Option<Span>,
+    /// Whether it is of a function that was put in where another line of the reader's own files calls it.
+    pub is_called: bool,
 }
 
 /// Where the lines of a file come from: each from a place on, up to the next.
@@ -64,6 +66,17 @@ impl SourceMap {
     pub fn set_origins(&mut self, file: FileId, origins: Vec<(u32, Option<Origin>)>) {
         self.origins.retain(|(known, _)| *known != file);
         self.origins.push((file, origins));
+    }
+    /// Another text for a file; `moved` says where what stood at a place stands then.
+    pub fn set_text(&mut self, file: FileId, text: String, moved: impl Fn(u32) -> u32) {
+        self.files[file].text = text;
+        for (_, origins) in self.origins.iter_mut().filter(|(known, _)| *known == file) {
+            origins.iter_mut().for_each(|(start, _)| *start = moved(*start));
+        }
+    }
+    /// Whether a compiler has written a file.
+    pub fn is_compiled(&self, file: FileId) -> bool {
+        self.origins.iter().any(|(known, _)| *known == file)
     }
     /// Where a compiler has a place from, if it says so.
     pub fn origin(&self, span: Span) -> Option<&Origin> {

@@ -408,6 +408,10 @@ This page is written by a test, which reads each of them in a module and looks a
 Forms of an instruction may differ: of integers computed, of floating-point numbers unknown. What stands here is about the form that is shown.
 Of `ldmatrix`, `stmatrix` and `wgmma.mma_async` the accesses are checked all the same.
 
+Where something is violated, a help may be a stronger word of one of the instructions that are checked, or one that orders or completes put in: \
+in the words of CUDA C++ or Triton for the line that a `.loc` names, and in PTX for what the check was made of. \
+[An example](../tutorial/compiled.md#what-would-mend-it).
+
 "
     .to_owned();
     let mut counts = [0_usize; 4];

@@ -196,7 +196,7 @@ fn fixed(options: &MendOptions, name: &str, sources: &SourceMap, found: &Fix, st
         MendFormat::Pretty => {
             let diff =
                 after.as_ref().map_or_else(String::new, |after| diff::unified(sources, after.sources()));
-            mend::fixed(name, found, style) + &diff
+            mend::fixed(name, sources, found, style) + &diff
         }
     };
     Done { status, text, after }
@@ -243,6 +243,9 @@ fn write(file: &Input, after: &SourceMap) -> Result<(), String> {
         let before = paths::read(&path)?;
         if before == source.text {
             continue;
+        }
+        if after.is_compiled(id) {
+            return Err(format!("{}: {}", source.name, mend::GENERATED));
         }
         // Such a text was not checked as it is on disk.
         if paths::shown(&before) != before {

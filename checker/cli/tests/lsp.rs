@@ -509,6 +509,13 @@ fn what_is_wrong_with_a_compiled_kernel_is_shown_there_and_a_new_version_of_it_i
     let text = wrong.lines().nth(line).expect("a line of it");
     assert!(text.contains("ld.") || text.contains("st.") || text.contains("atom."), "{text}");
     assert!(first["message"].as_str().is_some_and(|message| message.contains("spin_lock.fence")), "{first}");
+    // What mends it is a change of the compiled file, offered where the harness begins.
+    let start = json!({ "line": 0, "character": 0 });
+    let asked =
+        json!({ "textDocument": { "uri": uri }, "range": { "start": start, "end": start }, "context": {} });
+    let actions = editor.ask("textDocument/codeAction", &asked);
+    let edits = &actions[0]["edit"]["changes"][&compiled];
+    assert!(edits[0]["newText"].as_str().is_some_and(|new| new.contains("release")), "{actions}");
     // A compiler writes it anew, and the editor says so: nothing is wrong with it any more.
     fs::write(editor.folder.join("spin_lock.ptx"), &right).expect("it is written");
     editor.tell("workspace/didChangeWatchedFiles", &json!({ "changes": [{ "uri": compiled, "type": 2 }] }));

@@ -440,3 +440,33 @@ kernel two {
     let load = places.iter().find(|place| place["line"] == 19).expect("the load is a place");
     assert!(load.get("calls").is_none(), "{report:#}");
 }
+
+/// What a compiler has written is not changed: its source is.
+#[test]
+fn compiled_kernels_are_mended_in_their_source() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ptx");
+    let read = |name: &str| std::fs::read_to_string(examples.join(name)).expect("it is there");
+    let folder = Folder::new("fix-compiled");
+    let path = folder.write("spin_lock.fence", read("spin_lock.fence"));
+    let module = folder.write("spin_lock.ptx", read("spin_lock.ptx").replacen("st.release", "st.relaxed", 1));
+    folder.write("spin_lock.cu", read("spin_lock.cu"));
+    let before = std::fs::read_to_string(&module).expect("it is there");
+    let output = fencepost("fix", &path, &[]);
+    let told = all_text(&output);
+    assert_eq!(code(&output), 0, "{told}");
+    assert!(told.contains("spin_lock.cu:9") && told.contains("cuda::memory_order_release"), "{told}");
+    assert!(
+        told.contains("a compiler has written the PTX") && told.contains("+\tst.release.gpu.b32"),
+        "{told}"
+    );
+    let edits = json(&fencepost("fix", &path, &["--format", "json"]))["edits"].clone();
+    let file = edits[0]["file"].as_str().expect("a path");
+    assert!(file.ends_with("spin_lock.ptx"), "{edits}");
+    let written = fencepost("fix", &path, &["--write"]);
+    assert_ne!(code(&written), 0, "{}", all_text(&written));
+    assert!(all_text(&written).contains("not written"), "{}", all_text(&written));
+    assert_eq!(std::fs::read_to_string(&module).expect("it is there"), before);
+    folder.write("spin_lock.ptx", read("spin_lock.ptx"));
+    let relaxed = fencepost("relax", &path, &[]);
+    assert!(all_text(&relaxed).contains("imported PTX was not looked at"), "{}", all_text(&relaxed));
+}

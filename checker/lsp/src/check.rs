@@ -259,7 +259,7 @@ fn examine(documents: &Documents, job: &Job, options: &Options) -> Found {
             if let Some((file, told)) = elsewhere::told(documents, finding, &diagnostic, &name) {
                 found.elsewhere.entry(file).or_default().push(told);
             }
-            found.fixes.extend(fix(finding, &diagnostic, job, &name));
+            found.fixes.extend(fix(documents, finding, &diagnostic, job, &name));
             found.diagnostics.push(diagnostic);
         }
         if let Some(problem) = &launch.unsupported {
@@ -349,9 +349,9 @@ fn finding_told(finding: &Finding, of: &str, job: &Job, name: &str) -> Value {
     })
 }
 
-/// The change that mends a finding, if one was found and all of it is in this text.
-fn fix(finding: &Finding, diagnostic: &Value, job: &Job, name: &str) -> Option<Fix> {
-    if finding.edits.is_empty() || finding.edits.iter().any(|edit| edit.region.file != name) {
+/// The change that mends a finding, if one was found and all of it is in this text, or in a compiled one that it imports.
+fn fix(documents: &Documents, finding: &Finding, diagnostic: &Value, job: &Job, name: &str) -> Option<Fix> {
+    if finding.edits.is_empty() {
         return None;
     }
     let line_of = |bytes: &Range<usize>| {
@@ -359,18 +359,26 @@ fn fix(finding: &Finding, diagnostic: &Value, job: &Job, name: &str) -> Option<F
         let end = job.text[bytes.end..].find('\n').map_or(job.text.len(), |at| bytes.end + at);
         start..end
     };
+    // What was found elsewhere is shown where the text begins.
     let place = finding.place.as_ref().filter(|place| place.region.file == name);
-    let places = place.map(|place| line_of(&place.region.bytes)).into_iter();
-    let edits: Vec<Value> = finding
-        .edits
-        .iter()
-        .map(|edit| json!({ "range": range(&job.text, &edit.region.bytes), "newText": edit.text }))
-        .collect();
-    let changes: BTreeMap<&str, Vec<Value>> = BTreeMap::from([(job.uri.as_str(), edits)]);
+    let mut places = vec![line_of(&place.map_or(0..0, |place| place.region.bytes.clone()))];
+    let mut changes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for edit in &finding.edits {
+        let (file, bytes) = (&edit.region.file, &edit.region.bytes);
+        let (uri, range) = if file == name {
+            places.push(line_of(bytes));
+            (job.uri.clone(), range(&job.text, bytes))
+        } else if elsewhere::is_compiled(file) {
+            (documents.uri_of(file), range(&documents.read(file).ok()?, bytes))
+        } else {
+            return None;
+        };
+        changes.entry(uri).or_default().push(json!({ "range": range, "newText": edit.text }));
+    }
     let what = finding.help.as_deref().unwrap_or("make the change that mends it");
     Some(Fix {
         title: format!("{}: {what}", finding.code),
-        places: places.chain(finding.edits.iter().map(|edit| line_of(&edit.region.bytes))).collect(),
+        places,
         edit: json!({ "changes": changes }),
         diagnostic: diagnostic.clone(),
     })

@@ -17,6 +17,7 @@ mod atomics;
 mod barrier;
 mod branch;
 mod cluster;
+mod compiled;
 mod crossing;
 mod effect;
 mod find;

@@ -4,9 +4,7 @@
 //! then fences, barriers, waits, and last what changes a protocol (counts, parities, new arrivals). They are no cycles.
 
 use crate::explain::repair::{Edit, EditKind};
-
-/// Scopes, the narrowest first.
-pub const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
+use fencepost_dsl::kernel::isa::strength::{SCOPES, height};
 
 /// A stronger sem, for each step.
 const SEM: u32 = 4;
@@ -29,21 +27,10 @@ const NUMBER: u32 = 100;
 /// An arrival, or a wait for a phase.
 const PROTOCOL: u32 = 120;
 
-/// How strong a sem is; 0 for none.
-pub fn sem_strength(sem: &str) -> u32 {
-    match sem {
-        "relaxed" | "volatile" | "mmio" => 1,
-        "acquire" | "release" => 2,
-        "acq_rel" => 3,
-        "sc" => 4,
-        _ => 0,
-    }
-}
-
 /// How strong an opcode is: its sem before its scope.
 fn strength(opcode: &str) -> u32 {
     let words = || opcode.split('.');
-    let sem = words().map(sem_strength).max().unwrap_or(0);
+    let sem = words().map(height).max().unwrap_or(0);
     let scope =
         (0..).zip(SCOPES).filter(|(_, scope)| words().any(|word| word == *scope)).map(|(i, _)| i).max();
     let is_sys = words().any(|word| word == "volatile" || word == "mmio");

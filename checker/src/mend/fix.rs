@@ -6,15 +6,16 @@
 //! done. What was found is made smaller at the end: a change that is not needed is left out, and one that can be weaker is.
 
 use super::cost::cost;
+use super::diff;
 use super::trial::{Answer, Failure, Place, Setting, Trial};
 use super::weaken::weaker;
-use super::{cost, diff};
 use crate::check::{CheckError, FINDINGS_MAX};
 use crate::explain::repair::{
     Edit, EditKind, Ground, HANDED_MAX, Handed, Key, Piece, Syntax, Texts, Wrong, key, only_hides, proposals,
 };
 use crate::verdict::Verdict;
 use fencepost_dsl::Span;
+use fencepost_dsl::kernel::isa::strength::{SCOPES, height};
 use fencepost_dsl::sorted::SortedSet;
 use std::collections::BTreeMap;
 
@@ -49,6 +50,8 @@ pub struct Found {
     pub after: Texts,
     /// The lines that other lines take the place of.
     pub pieces: Vec<Piece>,
+    /// The changes, of the text as it was; none, where one changes what another has made.
+    pub edits: Vec<Edit>,
     /// How many changes they come from.
     pub n_changes: usize,
     /// What they cost.
@@ -136,9 +139,9 @@ pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
     }
     if let Some((after, steps, within_bound)) = found {
         let smaller = search.smaller(texts, &after, &steps)?;
-        let (after, n_changes, price) = match smaller {
-            Some((after, edits)) => (after, edits.len(), cost(&edits)),
-            None => (after, steps.iter().map(Vec::len).sum(), cost(steps.iter().flatten())),
+        let (after, n_changes, price, edits) = match smaller {
+            Some((after, edits)) => (after, edits.len(), cost(&edits), edits),
+            None => (after, steps.iter().map(Vec::len).sum(), cost(steps.iter().flatten()), Vec::new()),
         };
         let after = diff::tidied(texts.sources(), &after);
         let pieces = diff::pieces(texts.sources(), after.sources());
@@ -146,6 +149,7 @@ pub fn fix(texts: &Texts, setting: Setting<'_>) -> Result<Fix, CheckError> {
         return Ok(Fix::Found(Found {
             after,
             pieces,
+            edits,
             n_changes,
             cost: price,
             within_bound,
@@ -469,10 +473,10 @@ fn weaker_edits(edit: &Edit) -> Vec<Edit> {
 /// Whether an opcode orders at least what another one does, in sem and in scope, and is not that one.
 fn keeps(before: &str, less: &str) -> bool {
     let words = |opcode: &str| opcode.split('.').map(str::to_owned).collect::<Vec<_>>();
-    let sems = |opcode: &str| words(opcode).iter().map(|word| cost::sem_strength(word)).max().unwrap_or(0);
+    let sems = |opcode: &str| words(opcode).iter().map(|word| height(word)).max().unwrap_or(0);
     let scope = |opcode: &str| {
         let words = words(opcode);
-        cost::SCOPES.iter().rposition(|scope| words.iter().any(|word| word == scope))
+        SCOPES.iter().rposition(|scope| words.iter().any(|word| word == scope))
     };
     let has = |opcode: &str, sem: &str| words(opcode).iter().any(|word| word == sem || word == "acq_rel");
     let kept = ["acquire", "release"].iter().all(|sem| !has(before, sem) || has(less, sem));

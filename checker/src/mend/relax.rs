@@ -343,7 +343,7 @@ enum Fails {
 
 /// The places that some launch executes, in order of the text.
 fn candidates(sources: &SourceMap, proved: &[Outcome]) -> Vec<Candidate> {
-    let syntax = Syntax::new(sources, None);
+    let syntax = Syntax::of_text(sources);
     let sites = proved.iter().flat_map(|outcome| outcome.graph.sites.iter());
     let executed: SortedSet<Span> = sites.map(|site| site.span).collect();
     let mut found = Vec::new();
@@ -535,7 +535,7 @@ mod tests {
                 format!("fn take(a: &u32) -> u32 {{ return atom.exch.b32 [a], 1; }} kernel k {{ {text} }}");
             let mut sources = SourceMap::default();
             sources.add("k.fence", file);
-            let syntax = Syntax::new(&sources, None);
+            let syntax = Syntax::of_text(&sources);
             let node = (0..syntax.nodes.len()).find(|&node| syntax.nodes[node].kind == NodeKind::Loop);
             let found = node.and_then(|node| of_loop(&sources, &syntax, node));
             assert_eq!(found.is_none(), expected, "{text}");

@@ -2,7 +2,7 @@
 //!
 //! What is no legal spelling is found out by reading it; nothing here knows which instruction takes what.
 
-use super::cost::SCOPES;
+use fencepost_dsl::kernel::isa::strength::{self, SCOPES};
 
 /// Levels of the older fence.
 const LEVELS: [&str; 3] = ["cta", "gl", "sys"];
@@ -41,14 +41,9 @@ pub fn weaker(opcode: &str) -> Vec<String> {
         return found;
     }
     for (at, word) in words.iter().enumerate().skip(1) {
-        let below: &[&str] = match *word {
-            "sc" => &["acq_rel"],
-            "acq_rel" => &["release", "acquire"],
-            "release" | "acquire" => &["relaxed"],
-            _ => &[],
-        };
-        found.extend(below.iter().map(|sem| with(at, sem)));
         // A weak access has no scope.
+        let below = strength::below(word).filter(|sem| *sem != "weak");
+        found.extend(below.map(|sem| with(at, sem)));
         if *word == "relaxed" && matches!(words[0], "ld" | "st") {
             let mut rest: Vec<&str> = words.clone();
             rest[at] = "weak";

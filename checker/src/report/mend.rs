@@ -1,5 +1,6 @@
 //! What `fix` and `relax` say: text and JSON.
 
+use super::compiled;
 use super::json::{EditReport, Position, line, pieces, position};
 use super::standing::Standing;
 use super::summary::{undecided, vacuous};
@@ -130,20 +131,24 @@ fn bound(within: bool) -> &'static str {
 }
 
 /// What `fix` says of a file, without the diff.
-pub fn fixed(file: &str, fix: &Fix, style: Style) -> String {
+pub fn fixed(file: &str, before: &SourceMap, fix: &Fix, style: Style) -> String {
     match fix {
         Fix::Nothing { within_bound } => {
             let proved = style.paint("1;32", &format!("proved{}", bound(*within_bound)));
             format!("{file}: {proved} as it is; nothing to mend\n")
         }
-        Fix::Found(found) => found_text(file, found, style),
+        Fix::Found(found) => found_text(file, before, found, style),
         Fix::None(unfixed) => unfixed_text(file, unfixed, style),
     }
 }
 
-fn found_text(file: &str, found: &Found, style: Style) -> String {
+/// What `fix` and `relax` say of what a compiler has written.
+pub const GENERATED: &str =
+    "a compiler has written the PTX: make the change in its source, compile again and check again";
+
+fn found_text(file: &str, before: &SourceMap, found: &Found, style: Style) -> String {
     let with = format!("mended with {}", n_of(found.n_changes, "change"));
-    format!(
+    let mut text = format!(
         "{file}: {}\n{}",
         style.paint("1;32", &with),
         item(
@@ -161,7 +166,14 @@ fn found_text(file: &str, found: &Found, style: Style) -> String {
             ),
             style
         )
-    )
+    );
+    for told in found.edits.iter().filter_map(|edit| compiled::told(before, edit)) {
+        text += &item(&told, style);
+    }
+    if found.pieces.iter().any(|piece| before.is_compiled(piece.span.file)) {
+        text += &item(GENERATED, style);
+    }
+    text
 }
 
 fn unfixed_text(file: &str, unfixed: &Unfixed, style: Style) -> String {
@@ -312,7 +324,12 @@ pub fn relaxed(file: &str, sources: &SourceMap, done: &Relaxed, style: Style) ->
     let alone =
         done.places.iter().filter(|place| matches!(place.need, Need::Redundant | Need::Weaker { .. }));
     let alone = alone.count();
-    if alone == 0 {
+    if sources.ids().any(|file| sources.is_compiled(file)) {
+        text += "imported PTX was not looked at: a compiler has written it, and what its source needs is for the source\n";
+    }
+    if alone == 0 && done.places.is_empty() {
+        // Nothing is needed, and nothing is too much.
+    } else if alone == 0 {
         text += if done.is_over { "" } else { "everything that was looked at is needed as it is\n" };
     } else if changed == alone {
         text += match alone {

@@ -1,5 +1,6 @@
 //! Words for what would mend a finding: each change, and what was checked of all of them together.
 
+use super::compiled;
 use super::wording::Words;
 use crate::explain::repair::{Edit, EditKind};
 use crate::explain::{Explanation, Repair, Subject};
@@ -81,6 +82,9 @@ impl Words<'_> {
     }
 
     fn edit(&self, edit: &Edit) -> String {
+        if let Some(told) = compiled::told(self.case.sources, edit) {
+            return told;
+        }
         match &edit.kind {
             EditKind::Replace { span, after, .. } if after.is_empty() => {
                 format!("leave out {}", self.statement(*span))
@@ -164,12 +168,17 @@ impl Words<'_> {
             }
         };
         let bound = if repair.within_bound { " within the loop bound" } else { "" };
+        let checked = if compiled::is_of_compiled(self.case.sources, &repair.edits) {
+            "checked in the PTX"
+        } else {
+            "checked"
+        };
         if repair.stays.is_empty() {
-            return format!("checked: {with} nothing is violated{bound}{launches}");
+            return format!("{checked}: {with} nothing is violated{bound}{launches}");
         }
         let stays: Vec<&str> = repair.stays.iter().map(|&property| left(property)).collect();
         let verb = if stays.len() == 1 { "stays" } else { "stay" };
-        format!("checked: {with} this is gone{bound}; {} {verb}", stays.join(" and "))
+        format!("{checked}: {with} this is gone{bound}; {} {verb}", stays.join(" and "))
     }
 
     /// `line 7 and line 9`.

@@ -5,10 +5,10 @@
 use super::Warning;
 use crate::explain::repair::Syntax;
 use crate::findings::{FindingKind, warning};
-use crate::mend::cost::{SCOPES, sem_strength};
 use fencepost_dsl::kernel::ast::{
     Block, Else, Expr, ExprKind, File, Function, ItemKind, Kernel, Name, Pattern, Statement, StatementKind,
 };
+use fencepost_dsl::kernel::isa::strength::{SCOPES, height};
 use fencepost_dsl::kernel::parse;
 use fencepost_dsl::{SourceMap, Span};
 
@@ -193,20 +193,20 @@ fn covers(one: &str, other: &str) -> bool {
     let plain = |opcode: &str| -> Option<(String, usize)> {
         let words: Vec<&str> = opcode.split('.').collect();
         let &["fence", sem, scope] = words.as_slice() else { return None };
-        (sem_strength(sem) > 0).then_some(())?;
+        (height(sem) > 0).then_some(())?;
         Some((sem.to_owned(), SCOPES.iter().position(|known| *known == scope)?))
     };
     if one == other {
         return true;
     }
     let (Some((sem, scope)), Some((less, narrow))) = (plain(one), plain(other)) else { return false };
-    let is_as_strong = sem == less || sem_strength(&sem) > sem_strength(&less);
+    let is_as_strong = sem == less || height(&sem) > height(&less);
     is_as_strong && scope >= narrow
 }
 
 /// Arrivals at a barrier of which the file has no wait at all.
 fn lonely_arrivals(sources: &SourceMap, own: Span) -> Vec<Warning> {
-    let syntax = Syntax::new(sources, None);
+    let syntax = Syntax::of_text(sources);
     let starts = |opcode: &str, words: &[&str]| words.iter().any(|word| opcode.starts_with(word));
     let number = |span: Option<&Span>| span.and_then(|&span| sources.text(span).trim().parse::<u32>().ok());
     let waits: Vec<Option<u32>> = syntax

@@ -3,6 +3,7 @@
 //! ```text
 //!  harness ── harness, memory ──> launches, parameters, memory ──┐
 //!  module  ── lower ────> registers, labels, statements ─┴─> Kernel
+//!               ├─ idle      parts of loops that only let time pass, left out
 //!               ├─ compute   what integers make of integers, as expressions
 //!               ├─ value     operands and special registers
 //!               ├─ access    whatever acts on memory or threads, by the rows of `isa`
@@ -17,6 +18,7 @@ mod access;
 mod bits;
 mod compute;
 mod harness;
+mod idle;
 mod lower;
 mod matrix;
 mod memory;

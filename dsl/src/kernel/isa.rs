@@ -13,6 +13,7 @@ use super::target::Target;
 use crate::diagnostic::Diagnostic;
 use words::Words;
 
+pub mod strength;
 pub mod words;
 
 pub(in crate::kernel) mod access;
@@ -80,6 +81,10 @@ pub struct Form {
     pub traits: Traits,
     /// How wide its result is with which word, the empty one being none; without a row, as wide as the memory that it names.
     pub result: &'static [(&'static str, Width)],
+    /// Statements of it that order something or complete it where they are put in.
+    pub inserted: &'static [&'static str],
+    /// Whether its operand says how many groups it need not wait for, so that a smaller one waits for more.
+    pub leaves_pending: bool,
     /// What no slot can say of the words.
     pub(super) check: fn(&Words<'_>) -> Result<(), Diagnostic>,
     /// Takes the operands.
@@ -308,6 +313,8 @@ pub(super) const fn form(name: &'static str, slots: &'static [Slot], floor: Floo
         rule: "",
         traits: Traits::PLAIN,
         result: &[],
+        inserted: &[],
+        leaves_pending: false,
         check: |_| Ok(()),
         build,
     }
@@ -337,6 +344,12 @@ impl Form {
     }
     const fn traits(self, traits: Traits) -> Self {
         Self { traits, ..self }
+    }
+    const fn inserted(self, inserted: &'static [&'static str]) -> Self {
+        Self { inserted, ..self }
+    }
+    const fn leaves_pending(self) -> Self {
+        Self { leaves_pending: true, ..self }
     }
     /// Its words: those that must stand there as they are, those that need not in braces.
     pub fn words(&self) -> String {
@@ -496,5 +509,8 @@ pub fn form_of(text: &str) -> Option<&'static Form> {
     let forms = families().chain(spa_families()).flat_map(|family| family.forms);
     let leads =
         |name: &str| text.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    forms.filter(|form| leads(form.spelled)).max_by_key(|form| form.spelled.len())
+    // Of names for the same the usual one.
+    forms
+        .filter(|form| leads(form.spelled))
+        .max_by_key(|form| (form.spelled.len(), form.name == form.spelled))
 }

@@ -223,7 +223,8 @@ impl Loader<'_> {
             let origin = line.and_then(|line| {
                 let name = base_name(module.file_name(line.file)?).to_owned();
                 let span = file_of(line.file).and_then(|file| self.sources.line_span(file, line.line));
-                Some(Origin { name, line: line.line, span })
+                let own = lines().filter(|line| file_of(line.file).is_some()).count();
+                Some(Origin { name, line: line.line, span, is_called: own > 1 })
             });
             // A place of no line belongs to the one before it.
             if origin.is_some() || origins.is_empty() {
@@ -319,7 +320,7 @@ fn base_name(path: &str) -> &str {
 }
 
 /// A path that a file names, which is relative to that file.
-fn beside(path: &str, named: &str) -> String {
+pub fn beside(path: &str, named: &str) -> String {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     match named.strip_prefix('/') {
         Some(_) => normalise(named),

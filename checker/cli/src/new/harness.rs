@@ -6,6 +6,7 @@ use fencepost::event::EventKind;
 use fencepost::library;
 use fencepost::parallel::on_large_stack;
 use fencepost::unroll::{UnrollOptions, unroll};
+use fencepost::work::Allowance;
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_dsl::ptx::module::{
     Function, Instruction, Item, Module, Operand, OperandKind, Type, demangled,
@@ -21,6 +22,8 @@ const BYTES: u64 = 16_384;
 const BYTES_MAX: u64 = 1 << 20;
 /// Events of the run that tells it.
 const EVENTS_MAX: usize = 320_000;
+/// … and steps that it may take: a second or two.
+const STEPS_MAX: u64 = 50_000_000;
 /// What stands for dynamic shared memory among the names of objects.
 const DYNAMIC: &str = "shared dynamic";
 /// Bytes of dynamic shared memory at first, and those beyond what copies touch, for mbarriers and the like.
@@ -334,7 +337,11 @@ fn touched(text: &str, module: &Source<'_>) -> SortedMap<String, u64> {
         let program =
             load(&mut SourceMap::default(), "new.fence", &mut read, &LoadOptions::default()).ok()?;
         let mut touched: SortedMap<String, u64> = SortedMap::new();
-        let options = UnrollOptions { max_events: EVENTS_MAX, ..UnrollOptions::default() };
+        let options = UnrollOptions {
+            max_events: EVENTS_MAX,
+            allowance: Allowance::of_steps(STEPS_MAX),
+            ..UnrollOptions::default()
+        };
         for kernel in &program.kernels {
             let graph = unroll(&program, kernel, kernel.launches.first()?, &options).ok()?;
             for event in graph.events.iter() {

@@ -9,13 +9,13 @@
 
 use super::find::Key;
 use super::handed::{HANDED_MAX, Handed, Sees};
-use super::opcode::SEMS;
 use super::shares;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
 use super::text::{Edit, Texts};
 use crate::check::CheckError;
 use crate::event::EventGraph;
 use crate::verdict::{Property, Verdict};
+use fencepost_dsl::kernel::isa::strength::is_sem;
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Scope;
 use fencepost_dsl::{SourceMap, Span};
@@ -162,7 +162,7 @@ impl Side<'_> {
 
     /// An instruction without what orders it, and its operands.
     fn shape(&self, instruction: &Instruction) -> (String, Vec<&str>) {
-        let orders = |token: &&str| SEMS.contains(token) || Scope::from_name(token).is_some();
+        let orders = |token: &&str| is_sem(token) || Scope::from_name(token).is_some();
         let tokens = instruction.opcode.split('.').filter(|token| !orders(token));
         let operands = instruction.operands.iter().map(|&operand| self.sources().text(operand));
         (tokens.collect::<Vec<_>>().join("."), operands.collect())

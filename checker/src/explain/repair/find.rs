@@ -14,7 +14,7 @@ use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::event::EventGraph;
 use crate::explain::{Explanation, Subject};
 use crate::findings::lifetime::NOT_CO_RESIDENT;
-use crate::verdict::{Outcome, Property, Verdict};
+use crate::verdict::{Limit, Outcome, Property, Verdict};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump_of;
@@ -198,8 +198,9 @@ impl Search<'_> {
         // What mends everything, and has some read see what it had better not.
         let mut second: Option<(Repair, usize)> = None;
         let mut undecided: Vec<&Proposal> = Vec::new();
-        let steps = self.outcome.statistics.steps;
-        let first = steps.saturating_mul(FIRST_STEPS.0).saturating_add(FIRST_STEPS.1);
+        let first = self.own_steps().saturating_mul(FIRST_STEPS.0).saturating_add(FIRST_STEPS.1);
+        // What no answer comes of soon is asked again with what is left then.
+        let first = if self.has_looked_for_more() { first.min(self.allowance.left() / 2) } else { first };
         let mut n_checked = 0;
         for (number, &(_, target, proposal)) in all.iter().enumerate() {
             let is_enough = n_checked >= CHECKED_MAX || self.allowance.used() >= first;
@@ -576,10 +577,22 @@ impl Search<'_> {
         self.attempt_for(edits, &self.outcome.launch, findings_max, self.most())
     }
 
+    /// Whether something was found a few threads at a time, and the rest of the steps were spent on what else is wrong.
+    fn has_looked_for_more(&self) -> bool {
+        matches!(self.outcome.limit, Some(Limit::Rest { .. }))
+    }
+
+    /// What the check took; what it spent on looking for more, once a few threads at a time had shown something, is nothing
+    /// that a proof takes.
+    fn own_steps(&self) -> u64 {
+        let more = if let Some(Limit::Rest { limit }) = self.outcome.limit { limit } else { 0 };
+        self.outcome.statistics.steps.saturating_sub(more)
+    }
+
     /// The steps that a try may take.
     fn most(&self) -> u64 {
         let (times, least) = TRY_STEPS;
-        self.outcome.statistics.steps.saturating_mul(times).saturating_add(least)
+        self.own_steps().saturating_mul(times).saturating_add(least)
     }
 
     /// A check of the changed program; `None` if there is none.
@@ -651,11 +664,26 @@ impl Search<'_> {
         findings_max: usize,
         most: u64,
     ) -> Result<Option<Try>, CheckError> {
+        self.tries.n += 1;
+        let config = self.config(&of.program.kernels[of.kernel], findings_max, most);
+        // Whether what was found is there still is said soon; whatever else is wrong may take long.
+        if findings_max == 1 && self.has_looked_for_more() {
+            let mut properties: Vec<Property> = self.keys.iter().map(|(property, _)| *property).collect();
+            properties.sort_unstable();
+            properties.dedup();
+            let own = Config { properties, ..config.clone() };
+            let stays = self.checked(texts, of, &own)?;
+            if stays.as_ref().is_some_and(|tried| tried.verdict == Verdict::Violated) {
+                return Ok(stays);
+            }
+        }
+        self.checked(texts, of, &config)
+    }
+
+    fn checked(&self, texts: &Texts, of: &Variant, config: &Config) -> Result<Option<Try>, CheckError> {
         let Variant { program, kernel, launch } = of;
         let kernel = &program.kernels[*kernel];
-        self.tries.n += 1;
-        let config = self.config(kernel, findings_max, most);
-        let outcome = match check(program, kernel, launch, self.job.model, &config) {
+        let outcome = match check(program, kernel, launch, self.job.model, config) {
             Ok(outcome) => outcome,
             Err(CheckError::Unsupported(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -676,6 +704,9 @@ impl Search<'_> {
 pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanation: &Explanation) -> Key {
     let text = |span: Span| {
         let text = sources.text(span);
+        // Without the guard that compilers write before it.
+        let of_guard = text.strip_prefix('@').and_then(|rest| rest.split_once(char::is_whitespace));
+        let text = of_guard.map_or(text, |(_, rest)| rest.trim_start());
         // Without the opcode, which a repair may change; and which one of those that read alike.
         let operands = text.split_once(char::is_whitespace).map_or(text, |(_, rest)| rest);
         let before = &sources.file(span.file).text[..span.start as usize];

@@ -1,6 +1,7 @@
 //! Opcodes with another sem, scope or side, token by token, as the source writes them.
 
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, MbarrierRole};
+use fencepost_dsl::kernel::isa::strength::{both, is_sem};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
 /// How to change an instruction.
@@ -28,9 +29,6 @@ pub enum Goal {
     /// `fence.sc`.
     Total,
 }
-
-/// What an instruction may say of the order that it gives.
-pub const SEMS: &[&str] = &["weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile"];
 
 /// What an access says of caches.
 const CACHE_OPERATORS: &[&str] = &["ca", "cg", "cs", "lu", "cv", "wb", "wt"];
@@ -79,26 +77,28 @@ pub fn edited(graph: &EventGraph, source: &str, text: &str, edit: &SemEdit) -> O
 /// The opcode with the sem of a goal, in at least that scope.
 fn with_sem(source: &str, text: &str, goal: Goal, mut scope: Scope) -> Option<String> {
     let full: Vec<&str> = text.split('.').collect();
-    let at = full.iter().position(|token| SEMS.contains(token))?;
-    let sem = match (goal, full[at]) {
-        (Goal::Strong, "weak") => "relaxed",
-        (Goal::Total, _) => "sc",
-        (Goal::Release, "weak" | "relaxed") => "release",
-        (Goal::Acquire, "weak" | "relaxed") => "acquire",
-        (Goal::Release, "acquire") | (Goal::Acquire, "release") => "acq_rel",
+    let at = full.iter().position(|token| is_sem(token))?;
+    let least = match goal {
+        Goal::Widen => full[at],
+        Goal::Strong => "relaxed",
+        Goal::Release => "release",
+        Goal::Acquire => "acquire",
+        Goal::Total => "sc",
+    };
+    let sem = match full[at] {
         // A volatile access is a relaxed one of system scope: no narrower one takes its place.
-        (Goal::Release | Goal::Acquire, "volatile") => {
+        "volatile" if matches!(goal, Goal::Release | Goal::Acquire) => {
             scope = Scope::Sys;
-            if goal == Goal::Release { "release" } else { "acquire" }
+            least
         }
-        (_, "volatile") => return None,
-        (_, same) => same,
+        "volatile" => return None,
+        sem => both(sem, least),
     };
     let of = |token: &str| Scope::ALL.into_iter().find(|scope| scope.to_string() == token);
     let known = full.iter().find_map(|token| of(token));
     let scope = known.map_or(scope, |known| known.max(scope));
     let mut tokens: Vec<&str> = source.split('.').collect();
-    let place = match tokens.iter().position(|token| SEMS.contains(token)) {
+    let place = match tokens.iter().position(|token| is_sem(token)) {
         Some(place) => {
             tokens.remove(place);
             place

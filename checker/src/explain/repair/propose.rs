@@ -6,7 +6,7 @@ use super::signal::{is_link, is_signal, is_waited_for};
 use super::syntax::{Instruction, Syntax};
 use super::text::{Edit, EditKind, Texts};
 use super::{
-    anywhere, arrivals, atomics, barrier, branch, cluster, crossing, flags, grammar, group, halves,
+    anywhere, arrivals, atomics, barrier, branch, cluster, compiled, crossing, flags, grammar, group, halves,
     handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, scope, spa, streams, turns,
 };
 use crate::event::{AgentId, EventGraph, EventId, EventKind};
@@ -168,6 +168,8 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
     }
     grammar::propose(ground, &mut found);
     moved_instead(ground, &mut found);
+    compiled::restrict(ground, &mut found);
+    compiled::propose(ground, &mut found);
     let is_open = |proposal: &Proposal| {
         let mut pieces = proposal.edits.iter().flat_map(|edit| &edit.pieces);
         !proposal.edits.is_empty() && pieces.all(|piece| !ground.texts.is_library(piece.span.file))

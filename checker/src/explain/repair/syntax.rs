@@ -1,10 +1,11 @@
 //! A program's statements and instructions with their places, as changes of the text need them.
 
+use super::compiled::Compiled;
 use super::values::{self, Value};
 use fencepost_dsl::kernel::ast::{
     self, Block, Else, Expr, ExprKind, ItemKind, Object, Operand, Pattern, Statement, StatementKind,
 };
-use fencepost_dsl::kernel::parse;
+use fencepost_dsl::kernel::{beside, parse};
 use fencepost_dsl::vocabulary::Replication;
 use fencepost_dsl::{SourceMap, Span};
 
@@ -34,6 +35,8 @@ pub struct Syntax {
     pub objects: Vec<Declared>,
     /// Values that may be changed.
     pub values: Vec<Value>,
+    /// Kernels that were compiled, whose instructions are statements each.
+    pub compiled: Vec<Compiled>,
 }
 
 /// A function.
@@ -236,11 +239,36 @@ impl Instruction {
 impl Syntax {
     /// That of all files; of kernels, only the one of that name, if there is one.
     pub fn new(sources: &SourceMap, only: Option<&str>) -> Self {
+        Self::of(sources, only, true)
+    }
+
+    /// The same, without kernels that a compiler has written.
+    pub fn of_text(sources: &SourceMap) -> Self {
+        Self::of(sources, None, false)
+    }
+
+    fn of(sources: &SourceMap, only: Option<&str>, with_compiled: bool) -> Self {
         let mut syntax = Self::default();
-        for file in sources.ids() {
+        let mut used: Vec<String> = Vec::new();
+        for (number, file) in sources.ids().enumerate() {
+            let path = &sources.file(file).name;
+            // What an import names is no text of this language, nor what that was compiled of.
+            if number > 0 && !used.iter().any(|used| path.ends_with(used.as_str())) {
+                continue;
+            }
             let (parsed, _) = parse(&sources.file(file).text, file);
             for item in &parsed.items {
                 match &item.kind {
+                    ItemKind::Use(name) => used.push(beside("", &name.text)),
+                    ItemKind::Import(import)
+                        if with_compiled && only.is_none_or(|only| import.name.text == only) =>
+                    {
+                        let module = beside(path, &import.path.text);
+                        let module = sources.ids().find(|&id| sources.file(id).name == module);
+                        if let Some(module) = module {
+                            syntax.import(sources, module, &import.entry.text);
+                        }
+                    }
                     ItemKind::Object(object) => syntax.object(object),
                     ItemKind::Constant { name, value } => {
                         syntax.constants.push((name.text.clone(), value.place.0))
@@ -427,6 +455,19 @@ impl Syntax {
     pub fn is_behind_synchronization(&self, node: usize) -> bool {
         let (siblings, at) = self.siblings(node);
         at.checked_sub(1).is_some_and(|before| self.is_synchronization(siblings[before]))
+    }
+
+    /// A statement that is one instruction, in a block of its own if one begins with it.
+    pub(super) fn compiled_statement(&mut self, span: Span, instruction: Instruction, begins: bool) {
+        if begins || self.blocks.is_empty() {
+            self.blocks.push(Vec::new());
+        }
+        let (node, id) = (self.nodes.len(), self.blocks.len() - 1);
+        let block = (id, self.blocks[id].len());
+        self.blocks[id].push(node);
+        let kind = NodeKind::Plain;
+        self.nodes.push(Node { span, parent: None, block, kind, leaves: false, calls: false, waits: false });
+        self.instructions.push(Instruction { node, ..instruction });
     }
 
     fn block(&mut self, block: &Block, parent: Option<usize>) {

@@ -87,11 +87,24 @@ impl Texts {
         if edits.iter().flat_map(|edit| &edit.pieces).any(|piece| self.is_library(piece.span.file)) {
             return None;
         }
-        let mut sources = SourceMap::default();
-        for file in self.sources.ids() {
-            sources.add(self.sources.file(file).name.as_str(), self.file_with(file, edits)?);
+        let mut sources = self.sources.clone();
+        let pieces = || edits.iter().flat_map(|edit| &edit.pieces);
+        for file in self.sources.ids().filter(|&file| pieces().any(|piece| piece.span.file == file)) {
+            let text = self.file_with(file, edits)?;
+            sources.set_text(file, text, |at| {
+                let before = pieces().filter(|piece| piece.span.file == file && piece.span.end <= at);
+                let length = |piece: &Piece| u32::try_from(piece.text.len()).unwrap_or(0);
+                before.fold(at, |at, piece| {
+                    (at + length(piece)).saturating_sub(piece.span.end - piece.span.start)
+                })
+            });
         }
-        Some(Self::new(&sources, self.options.clone()))
+        Some(Self {
+            sources,
+            options: self.options.clone(),
+            known: Mutex::default(),
+            hints: Mutex::default(),
+        })
     }
 
     /// Whether a file comes with Fencepost.
@@ -111,10 +124,9 @@ impl Texts {
 
     /// Other texts for the same files.
     pub(crate) fn replaced(&self, text: impl Fn(FileId, &str) -> String) -> Self {
-        let mut sources = SourceMap::default();
+        let mut sources = self.sources.clone();
         for id in self.sources.ids() {
-            let file = self.sources.file(id);
-            sources.add(file.name.as_str(), text(id, &file.text));
+            sources.set_text(id, text(id, &self.sources.file(id).text), |at| at);
         }
         Self::new(&sources, self.options.clone())
     }

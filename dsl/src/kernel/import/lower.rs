@@ -3,6 +3,7 @@
 use super::bits::At;
 use super::compute::computes;
 use super::harness::Harness;
+use super::idle;
 use super::product::{Tuples, is_product};
 use super::resized;
 use super::value::{Read, written};
@@ -138,7 +139,7 @@ impl<'l, 'c> Lower<'l, 'c> {
     pub(super) fn run(&mut self) -> Vec<Statement> {
         let mut items = Vec::new();
         let entry = self.entry;
-        for item in &entry.body {
+        for item in &idle::without(&entry.body, entry.end) {
             match item {
                 Item::Label(name) => {
                     self.tuples.forget();

@@ -68,7 +68,9 @@ pub(super) static BAR: Family = Family {
         }),
     )],
     forms: &[
-        bar("bar.sync", "bar.sync", NONE, since(1, 0, 0), build_sync).operands("id, n"),
+        bar("bar.sync", "bar.sync", NONE, since(1, 0, 0), build_sync)
+            .operands("id, n")
+            .inserted(&["bar.sync 0;"]),
         bar("bar.cta.sync", "bar.sync", NONE, since(7, 8, 30), build_sync).operands("id, n"),
         bar("bar.arrive", "bar.arrive", NONE, since(2, 0, 0), build_arrive).operands("id, n"),
         bar("bar.cta.arrive", "bar.arrive", NONE, since(7, 8, 30), build_arrive).operands("id, n"),
@@ -80,6 +82,7 @@ pub(super) static BAR: Family = Family {
             .operands("r = … id, n, c"),
         form("bar.warp.sync", NONE, since(6, 0, 30), build_warp)
             .operands("mask")
+            .inserted(&["bar.warp.sync 0xffffffff;"])
             .traits(Traits::ACTS)
             .rule("BR-8"),
     ],

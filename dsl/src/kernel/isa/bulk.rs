@@ -257,6 +257,8 @@ pub(super) static BULK: Family = Family {
             |body, site, words| body.build_wait(site, AsyncGroup::Bulk, words.has("read")),
         )
         .operands("n")
+        .inserted(&["cp.async.bulk.wait_group.read 0;", "cp.async.bulk.wait_group 0;"])
+        .leaves_pending()
         .traits(Traits::ACTS)
         .rule("AS-20"),
     ],

@@ -70,6 +70,7 @@ pub(super) static BARRIER: Family = Family {
             },
         )
         .floors(&[("acquire", since(8, 0, 90))])
+        .inserted(&["barrier.cluster.arrive; barrier.cluster.wait;"])
         .traits(BARRIER_ALIGNED)
         .rule("BR-11"),
     ],

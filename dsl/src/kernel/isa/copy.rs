@@ -126,9 +126,11 @@ pub(super) static COPY: Family = Family {
             body.build_wait(site, AsyncGroup::Copy, false)
         })
         .operands("n")
+        .leaves_pending()
         .traits(Traits::ACTS)
         .rule("AS-7"),
         form("cp.async.wait_all", &[NO_READ, NO_NOINC], FLOOR, build_wait_all)
+            .inserted(&["cp.async.wait_all;"])
             .traits(Traits::ACTS)
             .rule("AS-7"),
     ],

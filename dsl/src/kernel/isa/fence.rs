@@ -63,6 +63,16 @@ pub(super) static FENCE: Family = Family {
     ])
     .check(check_fence)
     .traits(FENCE_TRAITS)
+    .inserted(&[
+        "fence.acq_rel.cta;",
+        "fence.acq_rel.cluster;",
+        "fence.acq_rel.gpu;",
+        "fence.acq_rel.sys;",
+        "fence.sc.cta;",
+        "fence.sc.cluster;",
+        "fence.sc.gpu;",
+        "fence.sc.sys;",
+    ])
     .rule("FN-1")],
 };
 
@@ -100,6 +110,7 @@ pub(super) static MBARRIER_INIT: Family = Family {
         since(8, 0, 90),
         |body, site, _| body.plain(site, InstructionKind::MbarrierInitFence),
     )
+    .inserted(&["fence.mbarrier_init.release.cluster;"])
     .rule("FN-9")],
 };
 
@@ -240,6 +251,7 @@ pub(super) static PROXY: Family = Family {
             since(8, 0, 90),
             build_async,
         )
+        .inserted(&["fence.proxy.async;", "fence.proxy.async.shared::cta;", "fence.proxy.async.global;"])
         .rule("FN-12"),
         form(
             "fence.proxy.tensormap::generic",

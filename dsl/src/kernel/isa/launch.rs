@@ -96,6 +96,7 @@ pub(super) static GRID_DEPENDENCY: Family = Family {
         form("griddepcontrol.wait", &[], since(7, 8, 90), |body, site, _| {
             body.plain(site, InstructionKind::GridDependency(GridDependency::Wait))
         })
+        .inserted(&["griddepcontrol.wait;"])
         .traits(Traits::ACTS)
         .rule("AS-40"),
         form("griddepcontrol.launch_dependents", &[], since(7, 8, 90), |body, site, _| {

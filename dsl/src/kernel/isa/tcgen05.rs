@@ -145,22 +145,26 @@ pub(super) static TCGEN05: Family = Family {
             body.plain(site, AsyncOp::Tensor(TensorOp::Wait { stores: false }).into())
         })
         .help("write `tcgen05.wait::ld.sync.aligned`")
+        .inserted(&["tcgen05.wait::ld.sync.aligned;"])
         .traits(TOGETHER)
         .rule("AS-29"),
         form("tcgen05.wait::st", &[SYNC, ALIGNED], FLOOR, |body, site, _| {
             body.plain(site, AsyncOp::Tensor(TensorOp::Wait { stores: true }).into())
         })
         .help("write `tcgen05.wait::st.sync.aligned`")
+        .inserted(&["tcgen05.wait::st.sync.aligned;"])
         .traits(TOGETHER)
         .rule("AS-29"),
         form("tcgen05.fence::before_thread_sync", &[NOTHING], FLOOR, |body, site, _| {
             body.plain(site, AsyncOp::Tensor(TensorOp::Fence { before: true }).into())
         })
+        .inserted(&["tcgen05.fence::before_thread_sync;"])
         .traits(Traits::ACTS)
         .rule("AS-31"),
         form("tcgen05.fence::after_thread_sync", &[NOTHING], FLOOR, |body, site, _| {
             body.plain(site, AsyncOp::Tensor(TensorOp::Fence { before: false }).into())
         })
+        .inserted(&["tcgen05.fence::after_thread_sync;"])
         .traits(Traits::ACTS)
         .rule("AS-31"),
         form(

@@ -86,6 +86,7 @@ pub(super) static WGMMA: Family = Family {
             body.plain(site, AsyncOp::MatrixFence.into())
         })
         .help(TOGETHER)
+        .inserted(&["wgmma.fence.sync.aligned;"])
         .traits(TRAITS)
         .rule("AS-25"),
         form("wgmma.commit_group", &[SYNC, ALIGNED], FLOOR, |body, site, _| {
@@ -98,6 +99,8 @@ pub(super) static WGMMA: Family = Family {
             body.build_wait(site, AsyncGroup::Matrix, false)
         })
         .operands("n")
+        .inserted(&["wgmma.wait_group.sync.aligned 0;"])
+        .leaves_pending()
         .help(TOGETHER)
         .traits(TRAITS)
         .rule("AS-24"),

@@ -1,0 +1,581 @@
+//! Changes of kernels that a compiler has written: another word in an opcode, fewer groups left pending, and statements that
+//! order or complete, near what was found, the nearest first.
+//!
+//! What words there are and which order more, which operand says how many groups are left, and what is put in is said by the
+//! rows of the instructions. An instruction is a statement; those of one line of the source belong together, so that nothing is
+//! put in where the source has no place for it. What is changed is the PTX. That none of it hides what was found is in its
+//! nature: no access, wait or branch is left out or made weaker, and no race of data is made strong.
+//! Cannot: change who does what, or in which order; that is for the source.
+
+use super::super::{Reason, Subject};
+use super::propose::{Ground, Proposal};
+use super::syntax::{Instruction, Syntax};
+use super::text::{Edit, EditKind};
+use crate::event::EventId;
+use fencepost_dsl::kernel::isa::strength::{inserted, stronger};
+use fencepost_dsl::kernel::isa::{Form, form_of};
+use fencepost_dsl::ptx::module::{Function, Item};
+use fencepost_dsl::vocabulary::{Proxy, Scope};
+use fencepost_dsl::{FileId, SourceMap, Span};
+
+/// Instructions near a finding that are given stronger words.
+const NEAR_MAX: usize = 12;
+/// … of which so many two together.
+const TOGETHER_MAX: usize = 4;
+/// Lines of the source between what was found and where something is put in.
+const REACH: usize = 6;
+/// Places for one statement.
+const PLACES_MAX: usize = 24;
+
+/// The barrier of a warp, and that of a CTA.
+const WARP: &str = "bar.warp.sync 0xffffffff;";
+const CTA: &str = "bar.sync 0;";
+
+/// What makes a change likely, the lower the more.
+mod rank {
+    /// One stronger word, for each instruction between.
+    pub(super) const WORD: u32 = 4;
+    /// Two of them.
+    pub(super) const WORDS: u32 = 34;
+    /// Fewer groups left pending.
+    pub(super) const PENDING: u32 = 12;
+    /// What a rule asks for that was broken.
+    pub(super) const TOLD: u32 = 2;
+    /// What the reason names.
+    pub(super) const ASKED: u32 = 8;
+    /// What else may be missing.
+    pub(super) const MISSING: u32 = 20;
+    /// For each line between.
+    pub(super) const LINE: u32 = 3;
+    /// Not between the two accesses, in the order of the text.
+    pub(super) const ASIDE: u32 = 10;
+    /// Within a line, where only the PTX can be changed.
+    pub(super) const WITHIN: u32 = 8;
+    /// For a line that is in several pieces: the source has no place between them.
+    pub(super) const IN_PIECES: u32 = 4;
+}
+
+/// A kernel that was compiled: its labels and instructions, in order.
+#[derive(Debug)]
+pub struct Compiled {
+    /// Its text.
+    pub file: FileId,
+    /// What it consists of.
+    parts: Vec<Part>,
+}
+
+/// A label or an instruction.
+#[derive(Debug)]
+struct Part {
+    /// With the semicolon.
+    span: Span,
+    /// Where the source has it.
+    line: Option<(String, u32)>,
+    /// Whether that is of a function that was put in where another line calls it.
+    is_called: bool,
+    kind: PartKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum PartKind {
+    Label,
+    /// What comes behind it is not run after it.
+    Leaves,
+    /// Computes with registers, or jumps under a condition.
+    Computes,
+    /// Anything else.
+    Acts,
+}
+
+/// Where something is put in: beside an instruction, and on which side of it.
+type Gap = (Span, bool);
+
+impl Syntax {
+    /// The statements of a kernel of a PTX module.
+    pub(super) fn import(&mut self, sources: &SourceMap, file: FileId, entry: &str) {
+        let text = &sources.file(file).text;
+        let Ok(module) = fencepost_dsl::ptx::parse(text, file) else { return };
+        let Some(entry) = module.entry(entry) else { return };
+        let compiled = self.statements(sources, file, entry);
+        self.compiled.push(compiled);
+    }
+
+    fn statements(&mut self, sources: &SourceMap, file: FileId, entry: &Function) -> Compiled {
+        let text = &sources.file(file).text;
+        let mut parts: Vec<Part> = Vec::new();
+        let mut begins = true;
+        for item in &entry.body {
+            let part = |span: Span, kind: PartKind| {
+                let origin = sources.origin(span);
+                let line = origin.map(|origin| (origin.name.clone(), origin.line));
+                Part { span, line, is_called: origin.is_some_and(|origin| origin.is_called), kind }
+            };
+            match item {
+                Item::Label(name) => {
+                    parts.push(part(name.span, PartKind::Label));
+                    begins = true;
+                }
+                Item::Targets { .. } => {}
+                Item::Instruction(own) => {
+                    let rest = text.get(own.span.end as usize..).unwrap_or("");
+                    let blanks = rest.len() - rest.trim_start().len();
+                    let ends = if rest.trim_start().starts_with(';') { blanks + 1 } else { 0 };
+                    let span = Span::new(file, own.span.start as usize, own.span.end as usize + ends);
+                    let jumps = ["bra", "brx", "ret", "exit", "trap"].contains(&mnemonic(&own.opcode.text));
+                    let acts = form_of(&own.opcode.text).is_some() && mnemonic(&own.opcode.text) != "mov";
+                    let kind = match (jumps && own.guard.is_none(), acts) {
+                        (true, _) => PartKind::Leaves,
+                        (false, true) => PartKind::Acts,
+                        (false, false) => PartKind::Computes,
+                    };
+                    if acts {
+                        let instruction = Instruction {
+                            opcode: own.opcode.text.clone(),
+                            opcode_span: own.opcode.span,
+                            span: own.span,
+                            operands: own.operands.iter().map(|operand| operand.span).collect(),
+                            objects: Vec::new(),
+                            memory: Vec::new(),
+                            node: 0,
+                        };
+                        self.compiled_statement(span, instruction, begins);
+                    }
+                    begins = jumps || begins && !acts;
+                    parts.push(part(span, kind));
+                }
+            }
+        }
+        Compiled { file, parts }
+    }
+}
+
+fn mnemonic(opcode: &str) -> &str {
+    opcode.split('.').next().unwrap_or(opcode)
+}
+
+impl Compiled {
+    /// Where the part is that holds a place.
+    fn part_at(&self, span: Span) -> Option<usize> {
+        self.parts.iter().position(|part| part.span.holds(span))
+    }
+
+    /// The parts from one line of the source on to the next; without lines, from one that acts to the next.
+    fn runs(&self) -> Vec<std::ops::Range<usize>> {
+        let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut line: Option<&(String, u32)> = None;
+        for (at, part) in self.parts.iter().enumerate() {
+            let is_new = match (&part.line, part.kind) {
+                (_, PartKind::Label) => false,
+                (Some(own), _) => line != Some(own),
+                (None, kind) => kind == PartKind::Acts,
+            };
+            match runs.last_mut() {
+                Some(last) if !is_new => last.end = at + 1,
+                _ => runs.push(at..at + 1),
+            }
+            line = part.line.as_ref().or(line);
+        }
+        runs
+    }
+
+    fn line_of(&self, run: &std::ops::Range<usize>) -> Option<&(String, u32)> {
+        self.parts[run.clone()].iter().find_map(|part| part.line.as_ref())
+    }
+
+    /// The places between two runs: where each is put in beside, and whether the source has one there.
+    fn gaps(&self, before: &std::ops::Range<usize>, behind: &std::ops::Range<usize>) -> Vec<Gap> {
+        let is_label = |&at: &usize| self.parts[at].kind == PartKind::Label;
+        let last = before.clone().rev().find(|at| !is_label(at));
+        let first = behind.clone().find(|at| !is_label(at));
+        let falls = last.filter(|&at| self.parts[at].kind != PartKind::Leaves);
+        let has_label = match (last, first) {
+            (Some(last), Some(first)) => last + 1 < first,
+            _ => true,
+        };
+        let after = falls.map(|at| (self.parts[at].span, true));
+        let ahead = first.map(|at| (self.parts[at].span, false));
+        let is_called = |part: Option<usize>| part.is_some_and(|part| self.parts[part].is_called);
+        match (ahead, after) {
+            // Behind a label whoever comes there meets, before it only those who fall through.
+            (Some(ahead), after) if has_label => std::iter::once(ahead).chain(after).collect(),
+            // Rather beside a call than in the function.
+            (Some(ahead), Some(_)) if is_called(last) && !is_called(first) => vec![ahead],
+            (_, Some(after)) => vec![after],
+            (ahead, None) => ahead.into_iter().collect(),
+        }
+    }
+
+    /// The same place, or the nearest one at an edge of the line of the source.
+    fn at_edge(&self, (span, is_after): Gap) -> Gap {
+        let runs = self.runs();
+        let Some(part) = self.part_at(span) else { return (span, is_after) };
+        let Some(at) = runs.iter().position(|run| run.contains(&part)) else { return (span, is_after) };
+        let gaps = match (is_after, runs.get(at + 1), at.checked_sub(1)) {
+            (true, Some(next), _) => self.gaps(&runs[at], next),
+            (false, _, Some(before)) => self.gaps(&runs[before], &runs[at]),
+            _ => Vec::new(),
+        };
+        gaps.iter()
+            .copied()
+            .find(|gap| gap.1 == is_after)
+            .or(gaps.first().copied())
+            .unwrap_or((span, is_after))
+    }
+
+    /// Places near a part, with how unlikely each is.
+    fn around(&self, part: usize) -> Vec<(u32, Gap)> {
+        let runs = self.runs();
+        let Some(own) = runs.iter().position(|run| run.contains(&part)) else { return Vec::new() };
+        let line = |run: usize| self.line_of(&runs[run]);
+        let is_split = |run: usize| {
+            line(run).is_some() && (0..runs.len()).any(|other| other != run && line(other) == line(run))
+        };
+        let span = self.parts[part].span;
+        let mut found: Vec<(u32, Gap)> =
+            [false, true].map(|is_after| (rank::WITHIN, (span, is_after))).to_vec();
+        for distance in 0..REACH {
+            // Between the run of this number and the next one.
+            let edges = [own.checked_add(distance), own.checked_sub(distance + 1)];
+            for first in edges.into_iter().flatten().filter(|first| first + 1 < runs.len()) {
+                let far = u32::try_from(distance).unwrap_or(9) * rank::LINE;
+                let split = if is_split(first) && is_split(first + 1) { rank::IN_PIECES } else { 0 };
+                found.extend(
+                    self.gaps(&runs[first], &runs[first + 1]).into_iter().map(|gap| (far + split, gap)),
+                );
+            }
+        }
+        found
+    }
+}
+
+/// Proposals of all kinds.
+pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    for compiled in &ground.syntax.compiled {
+        let near = near(ground);
+        words(ground, &near, found);
+        pending(ground, compiled, &near, found);
+        missing(ground, compiled, &near, found);
+    }
+}
+
+/// Only changes of compiled kernels that are ones of those, put in where a line of the source begins or ends.
+pub fn restrict(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    if ground.syntax.compiled.is_empty() {
+        return;
+    }
+    let compiled = |file: FileId| ground.syntax.compiled.iter().find(|compiled| compiled.file == file);
+    let sources = ground.texts.sources();
+    let is_one_warp = ground.graph().hierarchy.launch().warps == 1;
+    found.retain_mut(|proposal| {
+        proposal.edits.iter_mut().all(|edit| {
+            let Some(compiled) = compiled(edit.span().file) else { return false };
+            if let EditKind::Insert { text, is_after, anchor } = &edit.kind {
+                let (anchor, is_after) = compiled.at_edge((*anchor, *is_after));
+                // Who starts the kernel with more warps means all of them.
+                let text = if is_one_warp && text == WARP { CTA } else { text };
+                *edit = Edit::insert(sources, anchor, is_after, text);
+            }
+            is_one(ground, edit)
+        })
+    });
+    // What was put in within a line may be the same now.
+    let mut known: Vec<Vec<Edit>> = Vec::new();
+    found.retain(|proposal| {
+        let is_new = !known.contains(&proposal.edits);
+        if is_new {
+            known.push(proposal.edits.clone());
+        }
+        is_new
+    });
+}
+
+/// Whether a change is one that is made of compiled kernels.
+fn is_one(ground: &Ground<'_>, edit: &Edit) -> bool {
+    let orders =
+        |opcode: &str| form_of(opcode).is_some_and(|form| !form.inserted.is_empty() || form.leaves_pending);
+    match &edit.kind {
+        EditKind::Insert { text, .. } => {
+            text.split(';').map(str::trim).filter(|one| !one.is_empty()).all(|one| {
+                let opcode = one.split_whitespace().next().unwrap_or_default();
+                orders(opcode) || opcode.starts_with("barrier.cluster.")
+            })
+        }
+        EditKind::Replace { span, after, .. } => ground.syntax.instructions.iter().any(|own| {
+            own.opcode_span == *span && form_of(after).is_some()
+                || own.operands.contains(span) && !after.is_empty() && own.synchronizes()
+        }),
+        EditKind::Move { .. } => false,
+    }
+}
+
+/// The instructions that a finding is about, and those that almost put them in order, the nearest first.
+fn near<'g>(ground: &'g Ground<'_>) -> Vec<&'g Instruction> {
+    let explanation = ground.explanation;
+    let chain = explanation.chain.as_ref();
+    let broken = chain.and_then(|chain| chain.broken).into_iter().flat_map(|(write, read)| [write, read]);
+    let heads =
+        chain.into_iter().flat_map(|chain| chain.release_heads.iter().chain(&chain.acquire_tails).copied());
+    let pairs = ground.pairs().into_iter().flat_map(|(a, b)| [a, b]);
+    let reasons = explanation.reasons.iter().flat_map(Reason::events);
+    let events: Vec<EventId> = broken.chain(reasons).chain(heads).chain(pairs).collect();
+    let mut found: Vec<&Instruction> = Vec::new();
+    let of_events = events.into_iter().filter_map(|event| ground.instruction(ground.started_by(event)));
+    let nodes = ground.nodes();
+    let of_nodes = nodes.into_iter().flat_map(|node| ground.syntax.inside(node));
+    for own in of_events.chain(of_nodes) {
+        if found.iter().all(|known| known.span != own.span) {
+            found.push(own);
+        }
+    }
+    found.truncate(NEAR_MAX);
+    found
+}
+
+/// A stronger word on one instruction, and on two together.
+fn words(ground: &Ground<'_>, near: &[&Instruction], found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let changed = |own: &Instruction| -> Vec<Edit> {
+        let stronger = stronger(&own.opcode).into_iter();
+        stronger.map(|after| Edit::replace(sources, own.opcode_span, after)).collect()
+    };
+    let each: Vec<Vec<Edit>> =
+        near.iter().map(|own| changed(own)).filter(|edits| !edits.is_empty()).collect();
+    // A rule that is broken is seldom one about words.
+    let is_rule = matches!(ground.explanation.subject, Subject::Misuse { .. });
+    let first = rank::WORD + if is_rule { rank::MISSING } else { 0 };
+    for (rank, edits) in (first..).zip(&each) {
+        for (step, edit) in (0..).zip(edits) {
+            found.push(Proposal { rank: rank + step, edits: vec![edit.clone()] });
+        }
+    }
+    for (at, first) in each.iter().enumerate().take(TOGETHER_MAX) {
+        for second in each.iter().take(TOGETHER_MAX).skip(at + 1) {
+            for (i, one) in (0..).zip(first) {
+                for (j, other) in (0..).zip(second) {
+                    found.push(Proposal {
+                        rank: rank::WORDS + i + j,
+                        edits: vec![one.clone(), other.clone()],
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Fewer groups left pending, where a wait leaves some.
+fn pending(ground: &Ground<'_>, compiled: &Compiled, near: &[&Instruction], found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let places: Vec<usize> = near.iter().filter_map(|own| compiled.part_at(own.span)).collect();
+    let waits = ground.syntax.instructions.iter().filter(|own| {
+        own.span.file == compiled.file && form_of(&own.opcode).is_some_and(|form| form.leaves_pending)
+    });
+    for own in waits {
+        let Some(&operand) = own.operands.last() else { continue };
+        let Ok(now) = sources.text(operand).trim().parse::<u32>() else { continue };
+        let part = compiled.part_at(own.span).unwrap_or(0);
+        let distance = places.iter().map(|place| place.abs_diff(part)).min().unwrap_or(0);
+        let far = u32::try_from(distance / 16).unwrap_or(9).min(9);
+        for (step, fewer) in (0..).zip((0..now).rev()).take(4) {
+            let edit = Edit::replace(sources, operand, fewer.to_string());
+            found.push(Proposal { rank: rank::PENDING + step + far, edits: vec![edit] });
+        }
+        let of_words = stronger(&own.opcode).into_iter();
+        for after in of_words {
+            let edit = Edit::replace(sources, own.opcode_span, after);
+            found.push(Proposal { rank: rank::PENDING + far, edits: vec![edit] });
+        }
+    }
+}
+
+/// When a statement is worth being put in.
+struct Use {
+    /// How its name begins.
+    statement: &'static str,
+    /// How an opcode of the kernel begins without which it is not.
+    with: &'static [&'static str],
+    /// Why something is found that it is meant for.
+    reason: fn(&Reason) -> bool,
+    /// … and how the name of a finding begins that needs no reason.
+    finding: &'static [&'static str],
+}
+
+/// Nobody waits for an operation.
+fn is_open(reason: &Reason) -> bool {
+    matches!(reason, Reason::NotCompleted { known: None, .. })
+}
+
+/// Threads have not met.
+fn is_apart(reason: &Reason) -> bool {
+    use Reason::{NobodyHasWaited, NotCompleted, NotPassedOn, NothingObserved, WaitsAlone};
+    matches!(
+        reason,
+        NothingObserved { .. }
+            | NotPassedOn { .. }
+            | WaitsAlone { .. }
+            | NobodyHasWaited { .. }
+            | NotCompleted { known: Some(_), .. }
+    )
+}
+
+const BULK: &[&str] = &["cp.async.bulk", "cp.reduce.async.bulk"];
+
+/// How the names of findings begin that are about mbarriers that others use before they are initialised.
+const INIT: &str = "mbarrier::init";
+
+/// What each statement is for. Those that are not named here are for anything.
+const USES: &[Use] = &[
+    Use {
+        statement: "fence.proxy.async",
+        with: &["cp.async.bulk", "cp.reduce.async.bulk", "wgmma", "tcgen05"],
+        reason: |reason| {
+            matches!(reason, Reason::MissingProxyFence { .. } | Reason::ProxyFencesOutOfOrder { .. })
+        },
+        finding: &[],
+    },
+    Use { statement: "fence.mbarrier_init", with: &["mbarrier.init"], reason: |_| false, finding: &[INIT] },
+    Use {
+        statement: "cp.async.wait_all",
+        with: &["cp.async.ca", "cp.async.cg"],
+        reason: is_open,
+        finding: &["lifetime::operation"],
+    },
+    Use {
+        statement: "cp.async.bulk.wait_group",
+        with: BULK,
+        reason: is_open,
+        finding: &["lifetime::operation"],
+    },
+    Use {
+        statement: "wgmma.fence",
+        with: &["wgmma"],
+        reason: |reason| matches!(reason, Reason::MatrixFenceTooEarly { .. }),
+        finding: &["async::no-matrix-fence"],
+    },
+    Use { statement: "wgmma.wait_group", with: &["wgmma"], reason: is_open, finding: &["async::registers"] },
+    Use {
+        statement: "tcgen05",
+        with: &["tcgen05"],
+        reason: |reason| matches!(reason, Reason::TensorOrder { .. }),
+        finding: &["async::"],
+    },
+    Use {
+        statement: "griddepcontrol.wait",
+        with: &["griddepcontrol"],
+        reason: |reason| matches!(reason, Reason::Overlapping { .. }),
+        finding: &[],
+    },
+    Use {
+        statement: "barrier.cluster",
+        with: &["mapa", "barrier.cluster", "cp.async.bulk"],
+        reason: is_apart,
+        finding: &["lifetime::peer"],
+    },
+    Use { statement: "bar.", with: &[], reason: is_apart, finding: &[INIT] },
+];
+
+/// Statements that order or complete, put in near what was found.
+fn missing(ground: &Ground<'_>, compiled: &Compiled, near: &[&Instruction], found: &mut Vec<Proposal>) {
+    let sources = ground.texts.sources();
+    let parts: Vec<usize> = near.iter().filter_map(|own| compiled.part_at(own.span)).collect();
+    let part_of = |event: EventId| compiled.part_at(ground.instruction(ground.started_by(event))?.span);
+    let pairs: Vec<(usize, usize)> =
+        ground.pairs().into_iter().filter_map(|(a, b)| Some((part_of(a)?, part_of(b)?))).collect();
+    let is_between = |(span, is_after): Gap| {
+        let Some(part) = compiled.part_at(span) else { return false };
+        let gap = part + usize::from(is_after);
+        pairs.is_empty() || pairs.iter().any(|&(a, b)| a.min(b) < gap && gap <= a.max(b))
+    };
+    let mut places: Vec<(u32, Gap)> = Vec::new();
+    for (number, &part) in (0..).zip(&parts) {
+        for (rank, gap) in compiled.around(part) {
+            let aside = if is_between(gap) { 0 } else { rank::ASIDE };
+            let rank = rank + number / 2 + aside;
+            match places.iter_mut().find(|(_, known)| *known == gap) {
+                Some((known, _)) => *known = (*known).min(rank),
+                None => places.push((rank, gap)),
+            }
+        }
+    }
+    places.sort_by_key(|(rank, _)| *rank);
+    places.truncate(PLACES_MAX);
+    let early = parts.iter().min().map(|&part| compiled.around(part)).unwrap_or_default();
+    for (form, statement) in inserted() {
+        let Some(base) = base(ground, form, statement) else { continue };
+        // What is to be known by all before it is used belongs behind the first of what was found.
+        let is_early = base < rank::ASKED && ground.explanation.code.starts_with(INIT);
+        for &(rank, (anchor, is_after)) in &places {
+            let own = early.iter().find(|(_, gap)| *gap == (anchor, is_after)).map(|(rank, _)| *rank);
+            let rank = if is_early { own.unwrap_or(rank::ASIDE) } else { rank };
+            let edit = Edit::insert(sources, anchor, is_after, statement);
+            found.push(Proposal { rank: base + rank, edits: vec![edit] });
+        }
+    }
+}
+
+/// How unlikely a statement is what is missing; `None` if it cannot be.
+fn base(ground: &Ground<'_>, form: &Form, statement: &str) -> Option<u32> {
+    let graph = ground.graph();
+    let own = USES.iter().find(|own| form.name.starts_with(own.statement));
+    let has = |with: &&str| ground.syntax.instructions.iter().any(|own| own.opcode.starts_with(with));
+    if own.is_some_and(|own| !own.with.is_empty() && !own.with.iter().any(has)) {
+        return None;
+    }
+    let launch = graph.hierarchy.launch();
+    let scope = statement.trim_end_matches(';').rsplit('.').next().and_then(Scope::from_name);
+    let of_cluster = ["barrier.cluster", "fence.mbarrier_init"];
+    let cluster = scope == Some(Scope::Cluster) || of_cluster.iter().any(|name| form.name.starts_with(name));
+    if cluster && launch.cluster <= 1 {
+        return None;
+    }
+    // A fence of the narrowest scope that holds both threads, and none for others.
+    let pairs = ground.pairs();
+    let threads = |event: EventId| ground.thread(event);
+    let common =
+        pairs.iter().filter_map(|&(a, b)| Some(graph.hierarchy.common_scope(threads(a)?, threads(b)?))).max();
+    if form.name == "fence"
+        && scope
+            .is_some_and(|scope| common.is_some_and(|common| super::opcode::usual(graph, common) != scope))
+    {
+        return None;
+    }
+    if form.name.starts_with("bar.") && common.is_some_and(|common| common > Scope::Cta) {
+        return None;
+    }
+    let same_warp = pairs.iter().all(|&(a, b)| match (threads(a), threads(b)) {
+        (Some(a), Some(b)) => graph.hierarchy.warp_of(a) == graph.hierarchy.warp_of(b),
+        _ => true,
+    });
+    if form.name == "bar.warp.sync" && (!same_warp || launch.lanes <= 1) {
+        return None;
+    }
+    let is_async = graph
+        .events
+        .iter()
+        .any(|event| event.kind.access().is_some_and(|access| access.proxy == Proxy::Async));
+    if form.name == "fence.proxy.async" && !is_async {
+        return None;
+    }
+    let code = ground.explanation.code;
+    let is_told = own.is_some_and(|own| own.finding.iter().any(|finding| code.starts_with(finding)));
+    let is_asked = own.is_some_and(|own| ground.has(own.reason));
+    let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. });
+    // Who starts the kernel with more warps means all of them; of several warps, those that need not meet need not wait.
+    let extra = match form.name {
+        "bar.sync" if launch.warps == 1 => 0,
+        "bar.warp.sync" if launch.warps == 1 => 3,
+        "bar.sync" if same_warp => 4,
+        _ => 3,
+    };
+    if is_told {
+        return Some(rank::TOLD + extra);
+    }
+    Some(match (is_asked, is_hang) {
+        (true, _) => rank::ASKED + extra,
+        (false, true) => rank::MISSING + 20,
+        (false, false) if own.is_some_and(|own| !own.with.is_empty()) => rank::MISSING + 8,
+        (false, false) if form.name == "fence" => {
+            rank::MISSING + 4 + u32::from(statement.starts_with("fence.sc"))
+        }
+        (false, false) => rank::MISSING + extra - 3,
+    })
+}
