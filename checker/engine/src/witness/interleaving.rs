@@ -242,7 +242,8 @@ impl<'a> Machine<'a> {
             if !progress {
                 let next: Vec<EventId> =
                     threads.values().filter_map(|events| events.front().copied()).collect();
-                if !self.give_way(&next) && !(self.may_stand && self.stand(&next)) {
+                let goes_on = self.give_way(&next) || self.may_stand && self.stand(&next);
+                if !goes_on {
                     return None;
                 }
             }
