@@ -308,10 +308,6 @@ impl<'a> Decider<'a> {
         listener.begins("slices");
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let graph = std::mem::replace(&mut self.decision.graph, empty);
-        if let Some(found) = slices::soon(&graph, self.model, self.config, &self.allowance) {
-            listener.ends("slices");
-            return self.decide_rest(graph, found);
-        }
         let sliced = slices::look_at(&graph, self.model, self.config, &self.allowance, self.facts)?;
         let slices_us = listener.ends("slices");
         if !matches!(sliced, Sliced::Whole) {

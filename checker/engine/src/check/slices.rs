@@ -124,7 +124,7 @@ pub(super) fn look_at(
             "a flag may get lost with events that are left out",
         );
     }
-    let Some(mut plan) = plan else { return Ok(Sliced::Whole) };
+    let Some(mut plan) = plan else { return Ok(without_slices(graph, model, config, allowance)) };
     let mut pieces = plan.pieces(None, allowance);
     // What is tried at some cost leaves as much for the whole, if that can be looked at.
     let share = if is_too_large(graph, config) { 1 } else { 2 };
@@ -134,7 +134,7 @@ pub(super) fn look_at(
         is_wide = true;
         pieces = plan.pieces(None, &wide);
     }
-    let Some(pieces) = pieces else { return Ok(Sliced::Whole) };
+    let Some(pieces) = pieces else { return Ok(without_slices(graph, model, config, allowance)) };
     // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
     let treatment = Treatment { symmetry: false, ..config.treatment };
     let config = &Config { treatment, ..config.clone() };
@@ -152,7 +152,7 @@ pub(super) fn look_at(
         effort: config.effort(),
         whole: None,
     };
-    if treatment.completing && !any_open(graph) {
+    if treatment.completing {
         run.in_turns();
     }
     let never_hangs = run.never_hangs(&plan)?;
@@ -200,22 +200,21 @@ pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config)
     found_in(whole, config, Rest { allowance: Allowance::of_steps(0), steps: 0 })
 }
 
-/// The same, before slices are looked at, of a launch with many events of which an execution decides in which phases of mbarriers
-/// they are, or who meets at a barrier: each slice has all of those, so that what it is asked takes long.
-pub(super) fn soon(
-    graph: &EventGraph,
-    model: &MemoryModel,
-    config: &Config,
-    allowance: &Allowance,
-) -> Option<Found> {
-    let n = graph.events.len();
-    let is_tried = config.treatment.completing && config.treatment.interleave;
-    if !is_tried || n < config.treatment.slices_from || n > TURNS_EVENTS_MAX || !any_open(graph) {
-        return None;
-    }
-    let mut whole = Whole::new(graph, model, config)?;
-    whole.does_all_in_turns();
-    found_in(whole, config, Rest::of(allowance))
+/// The same for a launch that has no slices since each would have all of it: of which an execution decides in which phases of
+/// mbarriers operations are, or who meets at a barrier. The whole has a large formula then.
+fn without_slices(graph: &EventGraph, model: &MemoryModel, config: &Config, allowance: &Allowance) -> Sliced {
+    let is_tried = config.treatment.completing && any_open(graph) && is_soon_run(graph, model, allowance);
+    let whole = is_tried.then(|| Whole::new(graph, model, config)).flatten();
+    let found = whole.and_then(|mut whole| {
+        whole.does_all_in_turns();
+        found_in(whole, config, Rest::of(allowance))
+    });
+    found.map_or(Sliced::Whole, |found| Sliced::Open(Some(Box::new(found))))
+}
+
+/// Whether running all threads in turns takes no more than its share of the steps that are left.
+fn is_soon_run(graph: &EventGraph, model: &MemoryModel, allowance: &Allowance) -> bool {
+    work::of_relations(graph.events.len(), model.terms.len()) <= allowance.left() / EARLY_SHARE
 }
 
 fn found_in(whole: Whole<'_>, config: &Config, rest: Rest) -> Option<Found> {
@@ -309,8 +308,7 @@ impl<'a> Run<'a> {
     /// Looks for whatever goes wrong where the threads run in turns, before slices are asked, which may take long to answer. That
     /// execution is asked for whether anything completes, too, so where nothing goes wrong it is no waste.
     fn in_turns(&mut self) {
-        if work::of_relations(self.graph.events.len(), self.model.terms.len()) > self.all.left() / EARLY_SHARE
-        {
+        if !is_soon_run(self.graph, self.model, self.all) {
             return;
         }
         let before = work::done();
