@@ -9,7 +9,6 @@ use super::{Execution, Machine};
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
 use crate::event::{EventGraph, EventId, Role, TermKind, TermRef, UnknownId, UnknownKind};
-use fencepost_dsl::IndexVec;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::FxHashMap;
 
@@ -176,8 +175,7 @@ impl<'a> Machine<'a> {
         }
         if gives_way {
             // That it was passed was taken for granted.
-            self.values = IndexVec::repeat(None, self.graph.terms.n_terms());
-            self.trail.clear();
+            self.forget_since(0);
         }
         gives_way
     }

@@ -2,7 +2,6 @@
 
 use super::Machine;
 use crate::event::{EventGraph, EventId, TermKind, TermRef, UnknownId, UnknownKind};
-use fencepost_dsl::IndexVec;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::FxHashSet;
@@ -40,8 +39,7 @@ impl Machine<'_> {
         }
         self.any_stands = true;
         // That they were passed was taken for granted.
-        self.values = IndexVec::repeat(None, self.graph.terms.n_terms());
-        self.trail.clear();
+        self.forget_since(0);
         true
     }
 
@@ -61,8 +59,7 @@ impl Machine<'_> {
                 self.unknowns[id] = None;
             }
         }
-        self.values = IndexVec::repeat(None, self.graph.terms.n_terms());
-        self.trail.clear();
+        self.forget_since(0);
     }
 
     /// What comes first of two things, where an execution decides that: as they happened.
@@ -97,8 +94,7 @@ impl Machine<'_> {
         for (unknown, comes_first) in first {
             self.unknowns[unknown] = Some(comes_first.unwrap_or(false).into());
         }
-        self.values = IndexVec::repeat(None, self.graph.terms.n_terms());
-        self.trail.clear();
+        self.forget_since(0);
     }
 }
 
