@@ -17,6 +17,7 @@ use fencepost_dsl::kernel::isa::{Form, form_of};
 use fencepost_dsl::ptx::module::{Function, Item};
 use fencepost_dsl::vocabulary::{Proxy, Scope};
 use fencepost_dsl::{FileId, SourceMap, Span};
+use std::ops::Range;
 
 /// Instructions near a finding that are given stronger words.
 const NEAR_MAX: usize = 12;
@@ -62,6 +63,8 @@ pub struct Compiled {
     pub file: FileId,
     /// What it consists of.
     parts: Vec<Part>,
+    /// The parts from one line of the source on to the next.
+    runs: Vec<Range<usize>>,
 }
 
 /// A label or an instruction.
@@ -145,12 +148,32 @@ impl Syntax {
                 }
             }
         }
-        Compiled { file, parts }
+        let runs = runs(&parts);
+        Compiled { file, parts, runs }
     }
 }
 
 fn mnemonic(opcode: &str) -> &str {
     opcode.split('.').next().unwrap_or(opcode)
+}
+
+/// The parts from one line of the source on to the next; without lines, from one that acts to the next.
+fn runs(parts: &[Part]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut line: Option<&(String, u32)> = None;
+    for (at, part) in parts.iter().enumerate() {
+        let is_new = match (&part.line, part.kind) {
+            (_, PartKind::Label) => false,
+            (Some(own), _) => line != Some(own),
+            (None, kind) => kind == PartKind::Acts,
+        };
+        match runs.last_mut() {
+            Some(last) if !is_new => last.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+        line = part.line.as_ref().or(line);
+    }
+    runs
 }
 
 impl Compiled {
@@ -159,31 +182,12 @@ impl Compiled {
         self.parts.iter().position(|part| part.span.holds(span))
     }
 
-    /// The parts from one line of the source on to the next; without lines, from one that acts to the next.
-    fn runs(&self) -> Vec<std::ops::Range<usize>> {
-        let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
-        let mut line: Option<&(String, u32)> = None;
-        for (at, part) in self.parts.iter().enumerate() {
-            let is_new = match (&part.line, part.kind) {
-                (_, PartKind::Label) => false,
-                (Some(own), _) => line != Some(own),
-                (None, kind) => kind == PartKind::Acts,
-            };
-            match runs.last_mut() {
-                Some(last) if !is_new => last.end = at + 1,
-                _ => runs.push(at..at + 1),
-            }
-            line = part.line.as_ref().or(line);
-        }
-        runs
-    }
-
-    fn line_of(&self, run: &std::ops::Range<usize>) -> Option<&(String, u32)> {
+    fn line_of(&self, run: &Range<usize>) -> Option<&(String, u32)> {
         self.parts[run.clone()].iter().find_map(|part| part.line.as_ref())
     }
 
     /// The places between two runs: where each is put in beside, and whether the source has one there.
-    fn gaps(&self, before: &std::ops::Range<usize>, behind: &std::ops::Range<usize>) -> Vec<Gap> {
+    fn gaps(&self, before: &Range<usize>, behind: &Range<usize>) -> Vec<Gap> {
         let is_label = |&at: &usize| self.parts[at].kind == PartKind::Label;
         let last = before.clone().rev().find(|at| !is_label(at));
         let first = behind.clone().find(|at| !is_label(at));
@@ -207,7 +211,7 @@ impl Compiled {
 
     /// The same place, or the nearest one at an edge of the line of the source.
     fn at_edge(&self, (span, is_after): Gap) -> Gap {
-        let runs = self.runs();
+        let runs = &self.runs;
         let Some(part) = self.part_at(span) else { return (span, is_after) };
         let Some(at) = runs.iter().position(|run| run.contains(&part)) else { return (span, is_after) };
         let gaps = match (is_after, runs.get(at + 1), at.checked_sub(1)) {
@@ -224,7 +228,7 @@ impl Compiled {
 
     /// Places near a part, with how unlikely each is.
     fn around(&self, part: usize) -> Vec<(u32, Gap)> {
-        let runs = self.runs();
+        let runs = &self.runs;
         let Some(own) = runs.iter().position(|run| run.contains(&part)) else { return Vec::new() };
         let line = |run: usize| self.line_of(&runs[run]);
         let is_split = |run: usize| {
