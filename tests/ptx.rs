@@ -1,18 +1,9 @@
 //! Compiled kernels, changed in one place of their PTX, are violated; and what an import does not say is said.
 
 use fencepost::{Options, Report, Source, Verdict, check};
+use fencepost_tests::compiled::{Change, changed, folder, text};
 use fencepost_tests::random::Numbers;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ptx")
-}
-
-fn text(name: &str) -> String {
-    let path = folder().join(name);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// The module that a kernel file imports.
 fn module_of(harness: &str) -> String {
@@ -21,13 +12,12 @@ fn module_of(harness: &str) -> String {
 }
 
 /// Checks a kernel file with its module changed from `line` on (one-based): the first `from` becomes `to`.
-fn mutant(name: &str, (line, from, to): (usize, &str, &str), helps: bool) -> Report {
+fn mutant(name: &str, change: Change<'_>, helps: bool) -> Report {
     let harness = text(&format!("{name}.fence"));
     let module = module_of(&harness);
     let whole = text(&module);
-    let start: usize = whole.split_inclusive('\n').take(line - 1).map(str::len).sum();
-    let changed = format!("{}{}", &whole[..start], whole[start..].replacen(from, to, 1));
-    assert_ne!(changed, whole, "{name}: there is no `{from}` behind line {line}");
+    let changed = changed(&whole, change);
+    assert_ne!(changed, whole, "{name}: {change:?} is no change");
     let mut source = Source::text(format!("{name}.fence"), harness).with(module, changed);
     for entry in fs::read_dir(folder()).expect("the examples are there") {
         let file = entry.expect("it can be read").file_name().to_string_lossy().into_owned();

@@ -2,17 +2,7 @@
 //! the PTX.
 
 use fencepost::{Options, Report, Source, Style, Verdict, check};
-use std::fs;
-use std::path::{Path, PathBuf};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/ptx")
-}
-
-fn text(name: &str) -> String {
-    let path = folder().join(name);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
+use fencepost_tests::compiled::{Change, changed, text};
 
 /// A kernel of the examples, with its module and the source of that.
 struct Compiled {
@@ -23,15 +13,8 @@ struct Compiled {
 
 impl Compiled {
     /// With its module changed from `line` on (one-based): the first `from` becomes `to`.
-    fn new(
-        name: &'static str,
-        (module, source): (&'static str, &'static str),
-        (line, from, to): (usize, &str, &str),
-    ) -> Self {
-        let whole = text(module);
-        let start: usize = whole.split_inclusive('\n').take(line - 1).map(str::len).sum();
-        let changed = format!("{}{}", &whole[..start], whole[start..].replacen(from, to, 1));
-        Self { name, module: (module, changed), source }
+    fn new(name: &'static str, (module, source): (&'static str, &'static str), change: Change<'_>) -> Self {
+        Self { name, module: (module, changed(&text(module), change)), source }
     }
 
     fn report(&self) -> Report {

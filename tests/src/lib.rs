@@ -2,6 +2,7 @@
 
 pub mod agreement;
 pub mod claims;
+pub mod compiled;
 pub mod forms;
 pub mod generate;
 pub mod laws;
