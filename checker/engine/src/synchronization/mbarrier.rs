@@ -41,6 +41,8 @@ use std::sync::Arc;
 
 /// Most pairs of operations of one object.
 const MAX_PAIRS: usize = 4_000_000;
+/// Most choices of which comes first, an arrival that may be one too many or another operation, in each phase that it may be of.
+const MAX_CHOICES: usize = 1_000_000;
 
 /// How the phases of mbarriers are found; both ways agree where both work.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -247,9 +249,10 @@ fn limit_choices(operations: &[(Operation, Interval)]) -> Result<(), GraphError>
     let n_phases = |of: &Interval| (of.last - of.first) as usize + 1;
     let n: usize = operations.iter().filter(is_asked).map(|(_, of)| n_phases(of) * operations.len()).sum();
     match operations.first() {
-        Some((first, _)) if n > MAX_PAIRS => {
-            let value = MAX_PAIRS as u64;
-            Err(GraphError::TooLarge { limit: "pairs of mbarrier operations", value, span: first.span })
+        Some((first, _)) if n > MAX_CHOICES => {
+            let value = MAX_CHOICES as u64;
+            let limit = "choices of which mbarrier operation comes first";
+            Err(GraphError::TooLarge { limit, value, span: first.span })
         }
         _ => Ok(()),
     }
