@@ -29,7 +29,7 @@ use crate::unroll::UnrollError;
 use crate::verdict::{Limit, Outcome};
 use crate::witness::decode::decode;
 use crate::witness::interleaving::interleave;
-use crate::witness::recheck::Allowed;
+use crate::witness::recheck::{Allowed, Asked};
 use crate::witness::{Execution, Witness};
 use crate::work::{self, Allowance, Work};
 use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
@@ -352,7 +352,8 @@ impl Stated<'_> {
         let (graph, model) = (self.graph(), self.model);
         let (n_events, n_terms) = (graph.events.len(), model.terms.len());
         work::count(Work::Word, (n_events * n_events / 64 + 8 * n_events) * n_terms);
-        let allowed = Allowed::new(graph, &self.cells, model, execution, self.flags.clone())
+        let asked = Asked { flags: self.flags.clone(), ..Asked::default() };
+        let allowed = Allowed::new(graph, &self.cells, model, execution, asked)
             .map_err(|error| CheckError::SelfCheck { pass: "recheck", message: error.to_string() })?;
         let does = |claim: &GoalKind| allowed.claims(graph, model, claim).is_ok();
         let hang = [GoalKind::Deadlock, GoalKind::NotResident].into_iter().find(&does);

@@ -36,8 +36,17 @@ pub fn recheck(
     execution: Execution,
     claim: GoalKind,
 ) -> Result<Witness, Disagreement> {
-    let asked = family(model, &claim);
+    let asked = Asked { flags: family(model, &claim), refinements: Vec::new() };
     Allowed::new(graph, cells, model, execution, asked)?.witness(graph, model, claim)
+}
+
+/// Terms of flags that an execution may be asked for.
+#[derive(Default)]
+pub struct Asked {
+    /// Of those that are looked for.
+    pub flags: Vec<TermId>,
+    /// Of what says more of a pair once it is found; they cost as much each, and most executions have none.
+    pub refinements: Vec<TermId>,
 }
 
 /// An execution of a graph that a model allows, whatever it does wrong.
@@ -45,9 +54,10 @@ pub struct Allowed {
     execution: Execution,
     values: IndexVec<TermRef, u128>,
     basis: ExactBasis,
-    /// Terms of flags that may be asked for, and what they are once they are.
-    asked: Vec<TermId>,
+    asked: Asked,
+    /// What is asked for, once it is.
     flags: OnceCell<Values<EventSet, BitMatrix>>,
+    refinements: OnceCell<Values<EventSet, BitMatrix>>,
 }
 
 impl Allowed {
@@ -60,7 +70,7 @@ impl Allowed {
         cells: &Cells,
         model: &MemoryModel,
         execution: Execution,
-        asked: Vec<TermId>,
+        asked: Asked,
     ) -> Result<Self, Disagreement> {
         let values = evaluate_terms(graph, &execution);
         check_values(graph, &execution, &values)?;
@@ -72,11 +82,11 @@ impl Allowed {
         check_fence_order(&basis)?;
         let flags = OnceCell::new();
         // Flags are made of what axioms are made of.
-        if let Some(mut found) = check_axioms(model, &basis, execution.turns.as_ref(), &asked)? {
-            found.keep(&asked);
+        if let Some(mut found) = check_axioms(model, &basis, execution.turns.as_ref(), &asked.flags)? {
+            found.keep(&asked.flags);
             let _ = flags.set(found);
         }
-        Ok(Self { execution, values, basis, asked, flags })
+        Ok(Self { execution, values, basis, asked, flags, refinements: OnceCell::new() })
     }
 
     /// Which refinements of a flag hold of the pair of which it is claimed.
@@ -89,8 +99,8 @@ impl Allowed {
         model: &MemoryModel,
         claim: &GoalKind,
     ) -> Result<Vec<&'static FlagKind>, Disagreement> {
-        let flags = || self.flags.get_or_init(|| self.all_flags(model));
-        check_claim(graph, model, &flags, &self.values, claim)
+        let has_pair = |term: TermId, pair: (EventId, EventId)| self.has_pair(model, term, pair);
+        check_claim(graph, model, &has_pair, &self.values, claim)
     }
 
     /// The execution, with what is claimed of it.
@@ -131,16 +141,25 @@ impl Allowed {
 
     /// The pairs of which a flag holds in it, in order.
     pub fn flagged(&self, model: &MemoryModel, flag: usize) -> Vec<(EventId, EventId)> {
-        let flags = self.flags.get_or_init(|| self.all_flags(model));
-        match flags.get(model.flags[flag].term) {
+        match self.flags(model).get(model.flags[flag].term) {
             Some(Value::Relation(relation)) => relation.pairs().collect(),
             Some(Value::Set(set)) => set.iter().map(|event| (event, event)).collect(),
             None => Vec::new(),
         }
     }
 
-    fn all_flags(&self, model: &MemoryModel) -> Values<EventSet, BitMatrix> {
-        evaluate_only(model, &self.basis, &self.asked)
+    fn flags(&self, model: &MemoryModel) -> &Values<EventSet, BitMatrix> {
+        self.flags.get_or_init(|| evaluate_only(model, &self.basis, &self.asked.flags))
+    }
+
+    /// Whether a pair is in a flag, or in what says more of one.
+    fn has_pair(&self, model: &MemoryModel, term: TermId, pair: (EventId, EventId)) -> bool {
+        let flags = self.flags(model);
+        if flags.get(term).is_some() {
+            return has_pair(flags, term, pair);
+        }
+        let all = || evaluate_only(model, &self.basis, &self.asked.refinements);
+        has_pair(self.refinements.get_or_init(all), term, pair)
     }
 
     /// The execution.
@@ -542,10 +561,10 @@ fn check_deadlock(
 }
 
 /// Checks the claim, and tells which refinements of a flag hold of the same pair.
-fn check_claim<'a>(
+fn check_claim(
     graph: &EventGraph,
     model: &MemoryModel,
-    flags: &dyn Fn() -> &'a Values<EventSet, BitMatrix>,
+    has_pair: &dyn Fn(TermId, (EventId, EventId)) -> bool,
     values: &IndexVec<TermRef, u128>,
     claim: &GoalKind,
 ) -> Result<Vec<&'static FlagKind>, Disagreement> {
@@ -588,13 +607,12 @@ fn check_claim<'a>(
             let own = &model.flags[*flag];
             let family: Vec<_> =
                 model.flags.iter().filter(|other| findings::refines(&other.name, &own.name)).collect();
-            let relations = flags();
-            ensure(has_pair(relations, own.term, *pair), || {
+            ensure(has_pair(own.term, *pair), || {
                 format!("the pair claimed is not in `{}` of the execution found", own.name)
             })?;
             Ok(family
                 .iter()
-                .filter(|flag| has_pair(relations, flag.term, *pair))
+                .filter(|flag| has_pair(flag.term, *pair))
                 .map(|flag| findings::flag(&flag.name))
                 .collect())
         }

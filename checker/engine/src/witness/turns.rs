@@ -23,12 +23,17 @@ use fencepost_dsl::sorted::SortedMap;
 /// Per axiom of a model, whether it surely holds of an execution whose events happened in this order; `None` if that is
 /// none.
 pub fn settled(model: &MemoryModel, basis: &ExactBasis, turns: &IndexVec<EventId, u32>) -> Option<Vec<bool>> {
-    let mut taken: Vec<u32> = basis.executed.iter().map(|event| turns[event]).collect();
-    taken.sort_unstable();
-    if taken.windows(2).any(|pair| pair[0] == pair[1]) {
+    let mut in_order: Vec<EventId> = basis.executed.iter().collect();
+    in_order.sort_unstable_by_key(|&event| turns[event]);
+    if in_order.windows(2).any(|pair| turns[pair[0]] == turns[pair[1]]) {
         return None;
     }
-    let algebra = Turns::new(basis, turns);
+    // One after the other, so that it shows what nothing comes between.
+    let mut turns: IndexVec<EventId, u32> = turns.iter().map(|_| 0).collect();
+    for (turn, &event) in (1..).zip(&in_order) {
+        turns[event] = turn;
+    }
+    let algebra = Turns::new(basis, &turns);
     let roots: Vec<TermId> = model.axioms.iter().map(|axiom| axiom.term).collect();
     let values = evaluate_only(model, &algebra, &roots);
     let holds = |kind: AxiomKind, term: TermId| match (kind, values.get(term)) {
@@ -45,15 +50,18 @@ pub fn settled(model: &MemoryModel, basis: &ExactBasis, turns: &IndexVec<EventId
 /// Which ways pairs can point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Ways {
+    /// To what comes right after.
+    next: bool,
+    /// To what comes after something in between.
     later: bool,
     same: bool,
     earlier: bool,
 }
 
 impl Ways {
-    const NONE: Self = Self { later: false, same: false, earlier: false };
-    const ALL: Self = Self { later: true, same: true, earlier: true };
-    const LATER: Self = Self { later: true, ..Self::NONE };
+    const NONE: Self = Self { next: false, later: false, same: false, earlier: false };
+    const ALL: Self = Self { next: true, later: true, same: true, earlier: true };
+    const LATER: Self = Self { next: true, later: true, ..Self::NONE };
     const SAME: Self = Self { same: true, ..Self::NONE };
 
     fn are_in(self, other: Self) -> bool {
@@ -61,6 +69,7 @@ impl Ways {
     }
     fn or(self, other: Self) -> Self {
         Self {
+            next: self.next || other.next,
             later: self.later || other.later,
             same: self.same || other.same,
             earlier: self.earlier || other.earlier,
@@ -68,6 +77,7 @@ impl Ways {
     }
     fn without(self, other: Self) -> Self {
         Self {
+            next: self.next && !other.next,
             later: self.later && !other.later,
             same: self.same && !other.same,
             earlier: self.earlier && !other.earlier,
@@ -76,18 +86,28 @@ impl Ways {
     fn and(self, other: Self) -> Self {
         self.without(Self::ALL.without(other))
     }
+    fn is_forward(self) -> bool {
+        self.next || self.later
+    }
+    /// Which ways pairs can point the other way round.
     fn inverse(self) -> Self {
-        Self { later: self.earlier, earlier: self.later, ..self }
+        Self { next: self.earlier, later: self.earlier, earlier: self.is_forward(), ..self }
+    }
+    /// Of all pairs that point these ways, which ways all do the other way round.
+    fn all_inverse(self) -> Self {
+        Self { next: self.earlier, later: self.earlier, earlier: self.next && self.later, ..self }
     }
     fn then(self, other: Self) -> Self {
         if self == Self::NONE || other == Self::NONE {
             return Self::NONE;
         }
-        if self.later && other.earlier || self.earlier && other.later {
+        if self.is_forward() && other.earlier || self.earlier && other.is_forward() {
             return Self::ALL;
         }
         Self {
-            later: self.later || other.later,
+            next: self.next && other.same || self.same && other.next,
+            // Two steps come past something.
+            later: self.later || other.later || self.is_forward() && other.is_forward(),
             same: self.same && other.same,
             earlier: self.earlier || other.earlier,
         }
@@ -223,7 +243,8 @@ impl<'a> Turns<'a> {
             coherence.has_writes = Ways::LATER;
         }
         if let Some(identity) = bases.get_mut(&BaseRelation::Identity) {
-            identity.has_identity = true;
+            // An access is of its own bytes.
+            (identity.has_identity, identity.overlaps, identity.is_complete) = (true, true, true);
         }
         Self { basis, turns, bases }
     }
@@ -259,10 +280,14 @@ fn ways(pairs: &BitMatrix, turns: &IndexVec<EventId, u32>) -> Ways {
     let mut ways = Ways::NONE;
     for (a, extremes) in (0..).map(EventId::from_index).zip(pairs.extremes(|event| turns[event])) {
         let Some((first, last)) = extremes else { continue };
-        ways =
-            ways.or(Ways { later: last > turns[a], same: pairs.contains(a, a), earlier: first < turns[a] });
+        ways = ways.or(Ways {
+            next: last == turns[a] + 1 || last > turns[a] && first <= turns[a] + 1,
+            later: last > turns[a] + 1,
+            same: pairs.contains(a, a),
+            earlier: first < turns[a],
+        });
         // What points either way is about threads or places; whether it is reflexive does not matter then.
-        if ways.later && ways.earlier {
+        if ways.is_forward() && ways.earlier {
             return Ways::ALL;
         }
     }
@@ -375,7 +400,13 @@ impl Algebra for Turns<'_> {
         .or_empty()
     }
     fn inverse(&self, a: &Relation) -> Relation {
-        Relation { ways: a.ways.inverse(), from: a.to, to: a.from, has_writes: a.has_writes.inverse(), ..*a }
+        Relation {
+            ways: a.ways.inverse(),
+            from: a.to,
+            to: a.from,
+            has_writes: a.has_writes.all_inverse(),
+            ..*a
+        }
     }
     fn reflexive(&self, a: &Relation) -> Relation {
         self.union(a, &self.base_relation(BaseRelation::Identity))
@@ -494,6 +525,9 @@ mod tests {
                 BaseRelation::ReadsFrom => random(numbers, 2, |a, b| {
                     overlap(a, b) && kinds[a] == 2 && kinds[b] == 1 && forward(a, b)
                 }),
+                BaseRelation::ReadModifyWrite if is_total => {
+                    random(numbers, 2, |a, b| overlap(a, b) && kinds[a] == 1 && kinds[b] == 2 && a + 1 == b)
+                }
                 _ if way == 1 => pairs(|_, _| true),
                 _ if way == 2 => pairs(|_, _| false),
                 _ => random(numbers, 3, forward),
@@ -511,7 +545,10 @@ mod tests {
             (!end.accesses || events.difference(accesses).is_empty())
                 && (!end.writes || events.difference(writes).is_empty())
         });
-        let way = |a: EventId, b: EventId| Ways { later: a < b, same: a == b, earlier: a > b };
+        let way = |a: EventId, b: EventId| {
+            let is_next = a.index() + 1 == b.index();
+            Ways { next: is_next, later: a < b && !is_next, same: a == b, earlier: a > b }
+        };
         let ways = pairs.pairs().all(|(a, b)| way(a, b).are_in(said.ways));
         let of_accesses = pairs.intersection(&BitMatrix::product(accesses, accesses));
         let within = |base: BaseRelation| of_accesses.difference(&basis.relations[&base]).is_empty();

@@ -22,9 +22,9 @@ use crate::slice::Piece;
 use crate::verdict::Finding;
 use crate::witness::Execution;
 use crate::witness::interleaving::{Given, complete, interleave_or_stand};
-use crate::witness::recheck::Allowed;
+use crate::witness::recheck::{Allowed, Asked};
 use crate::work::{self, Work};
-use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
+use fencepost_dsl::cat::memory_model::{Flag, MemoryModel, TermId};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::SortedMap;
@@ -93,9 +93,12 @@ impl<'a> Whole<'a> {
     /// Adds an execution to those that are known, if it is one.
     fn add(&mut self, execution: Option<Execution>) {
         work::count(Work::Statement, self.graph.events.len());
-        let flags: Vec<TermId> = self.model.flags.iter().map(|flag| flag.term).collect();
+        let flags = self.model.flags.iter();
+        let (flags, refinements): (Vec<_>, Vec<_>) = flags.partition(|flag| is_asked(flag, &self.graph));
+        let terms = |flags: Vec<&Flag>| -> Vec<TermId> { flags.iter().map(|flag| flag.term).collect() };
+        let asked = Asked { flags: terms(flags), refinements: terms(refinements) };
         let run = execution
-            .and_then(|execution| Allowed::new(&self.graph, &self.cells, self.model, execution, flags).ok());
+            .and_then(|execution| Allowed::new(&self.graph, &self.cells, self.model, execution, asked).ok());
         if let Some(run) = run {
             self.runs.truncate(RUNS_MAX - 1);
             self.runs.push(run);
