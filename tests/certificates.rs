@@ -522,6 +522,19 @@ const DROPS: &str = "kernel k { launch { warps: 2, lanes: 32 } shared b: mbarrie
     if tid >= 32 { mbarrier.arrive_drop _, [b]; }
     else { for phase in 0..2 { mbarrier.arrive _, [b]; await mbarrier.try_wait.parity [b], phase & 1; } } }";
 
+/// A warp multiplies matrices that it reads once.
+const PRODUCT: &str = "//! target sm_90a
+kernel k {
+    launch { lanes: 4 }
+    shared tile[4]: u32 = 1;
+    register acc: u32;
+    wgmma.fence.sync.aligned;
+    wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 acc, [tile], [tile], 0;
+    wgmma.commit_group.sync.aligned;
+    wgmma.wait_group.sync.aligned 0;
+}
+";
+
 /// Kernels, each with what a certificate of it has.
 fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
     let turns = |more: &str| {
@@ -595,6 +608,7 @@ fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
             all.clone(),
         ),
         ("drops", DROPS.to_owned(), Treatment::DEFAULT, all.clone()),
+        ("products", PRODUCT.to_owned(), Treatment::DEFAULT, all.clone()),
         ("cells that are alike", TILE.to_owned(), Treatment::FEW_CELLS, all),
     ]
 }

@@ -682,6 +682,7 @@ fn without(text: &str) -> Result<Treatment, String> {
         ("no-alike-cells", Treatment::ALL_CELLS),
         ("no-lemmas", Treatment::TOGETHER),
         ("no-never-full", Treatment::MAYBE_FULL),
+        ("no-warp-reads", Treatment::BY_LANES),
     ];
     let all = || Treatment::ONE_OFF.iter().copied().chain(others);
     let found = all().find(|&(name, _)| known(name) == text || name == text).map(|own| own.1);

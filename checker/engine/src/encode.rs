@@ -65,6 +65,8 @@ pub struct Treatment {
     /// Where threads drop out of mbarriers, arrivals that cannot be one too many are not asked about
     /// (`synchronization::mbarrier::never_full`).
     pub never_full: bool,
+    /// What the lanes of a warp name alike in an aligned matrix operation is read once (`unroll::asynchronous::together`).
+    pub together: bool,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -89,6 +91,7 @@ impl Treatment {
         lemmas_from: 60_000_000,
         split_from: 16,
         never_full: true,
+        together: true,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
@@ -105,6 +108,8 @@ impl Treatment {
     pub const ALL_CELLS: Self = Self { cells_from: usize::MAX, ..Self::DEFAULT };
     /// Where threads drop out of mbarriers each arrival may be one too many; none of [`Self::ONE_OFF`], since few kernels have any.
     pub const MAYBE_FULL: Self = Self { never_full: false, ..Self::DEFAULT };
+    /// Each lane reads the matrices that it names; none of [`Self::ONE_OFF`], since few kernels have any.
+    pub const BY_LANES: Self = Self { together: false, ..Self::DEFAULT };
     /// In launches of any size, cells that are touched alike are one.
     pub const FEW_CELLS: Self = Self { cells_from: 0, ..Self::DEFAULT };
     /// Launches of any size are checked for each value of their parameters.
@@ -175,6 +180,7 @@ impl Treatment {
                 self.split_from
             },
             never_full: self.never_full && other.never_full,
+            together: self.together && other.together,
             mbarrier_encoding,
         }
     }

@@ -451,6 +451,7 @@ impl Record {
         }
         let never_full = graph.mbarriers.iter().filter(|own| own.is_never_full).count();
         self.note(&facts::NEVER_FULL, never_full, "mbarriers that threads drop out of");
+        self.note(&facts::WARP_READS, graph.n_read_together, "reads that a lane shares with others");
     }
 
     /// Notes what was deduced between a graph and its formula.

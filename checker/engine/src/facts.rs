@@ -106,6 +106,9 @@ pub const PHASES: Deduction = Deduction {
 /// Where threads drop out of an mbarrier, no arrival is one too many (`synchronization::mbarrier::never_full`).
 pub const NEVER_FULL: Deduction =
     Deduction { name: "never-full", needs: &[], off: Some(Treatment::MAYBE_FULL) };
+/// An aligned matrix operation reads once for its warp (A-56, `unroll::asynchronous::together`).
+pub const WARP_READS: Deduction =
+    Deduction { name: "warp-reads", needs: &[], off: Some(Treatment::BY_LANES) };
 
 /// The deductions whose needs are evaluated.
 pub const DEDUCTIONS: &[Deduction] = &[
@@ -122,6 +125,7 @@ pub const DEDUCTIONS: &[Deduction] = &[
     SYMMETRY,
     PHASES,
     NEVER_FULL,
+    WARP_READS,
 ];
 
 /// A deduction that was off for a need.

@@ -21,6 +21,7 @@ mod live;
 mod loops;
 mod mbarrier;
 mod multimem;
+mod options;
 mod past;
 mod same_store;
 mod spa;
@@ -32,6 +33,7 @@ pub use crate::synchronization::mbarrier::MbarrierEncoding;
 pub use dump::dump;
 pub use hang::unpromised;
 pub use live::registers_of;
+pub use options::UnrollOptions;
 
 use crate::event::{
     AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
@@ -42,7 +44,7 @@ use crate::synchronization::barrier::loose_barriers;
 use crate::synchronization::exchange::ResultKey;
 use crate::synchronization::log::{Group, MbarrierLog};
 use crate::synchronization::{self, Logs, lifetime};
-use crate::work::{self, Allowance, Work};
+use crate::work::{self, Work};
 use asynchronous::AsyncLog;
 use barrier::{Alignment, BarrierRecorder, contains_aligned};
 use env::Env;
@@ -62,63 +64,6 @@ use live::Live;
 use past::Decision;
 use rustc_hash::FxHashMap;
 use uneven::Uneven;
-
-/// How far to unroll.
-#[derive(Clone, Debug)]
-pub struct UnrollOptions {
-    /// Iterations of loops without a constant trip count.
-    pub bound: u32,
-    /// Most events of a graph.
-    pub max_events: usize,
-    /// Most statements executed, over all threads.
-    pub max_steps: u64,
-    /// How much work may be done.
-    pub allowance: Allowance,
-    /// Whether `elect.sync` elects the first lane of its mask (variant `elects-first`, A-57).
-    pub elects_first: bool,
-    /// Whether a compare-and-swap that fails writes the old value back (variant `failed-cas-writes`, A-4).
-    pub failed_cas_writes: bool,
-    /// Whether to say where threads can stop for good ([`EventGraph::blocked`]).
-    pub hangs: bool,
-    /// Whether some clusters may not have started ([`EventGraph::starts`]).
-    pub starts: bool,
-    /// How the phases of mbarriers are found.
-    pub mbarrier_encoding: MbarrierEncoding,
-    /// Whether that no arrival is one too many is found out where threads drop out of mbarriers.
-    pub never_full: bool,
-    /// Whether loops whose rounds may be without effect are run as waits; otherwise each counts its rounds.
-    pub waits: bool,
-    /// Whether that goes for rounds, too, that write back what they have read.
-    pub writing_waits: bool,
-    /// Whether `hangs` includes loops in which a thread goes round for ever.
-    pub hangs_in_loops: bool,
-    /// Storages with writes that somebody who stands in a loop and reads strongly is not promised to see (LT-8).
-    pub unpromised: SortedSet<StorageId>,
-    /// Whether registers are read as what they are on the path that reads them.
-    pub paths: bool,
-}
-
-impl Default for UnrollOptions {
-    fn default() -> Self {
-        Self {
-            bound: 2,
-            max_events: 20_000,
-            max_steps: 2_000_000,
-            allowance: Allowance::unlimited(),
-            elects_first: false,
-            failed_cas_writes: false,
-            hangs: false,
-            starts: false,
-            mbarrier_encoding: MbarrierEncoding::Auto,
-            never_full: true,
-            waits: true,
-            writing_waits: true,
-            hangs_in_loops: true,
-            unpromised: SortedSet::new(),
-            paths: true,
-        }
-    }
-}
 
 /// Why a kernel has not been unrolled.
 pub type UnrollError = GraphError;

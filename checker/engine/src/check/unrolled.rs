@@ -64,6 +64,7 @@ pub(super) fn unrolled(
             hangs: config.properties.contains(&Property::Deadlock),
             mbarrier_encoding: config.treatment.mbarrier_encoding,
             never_full: config.treatment.never_full,
+            together: config.treatment.together,
             waits: config.treatment.waits,
             writing_waits: !facts.is_off(&facts::WRITING_WAITS),
             hangs_in_loops: facts.is_monotone(),

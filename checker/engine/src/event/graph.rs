@@ -69,6 +69,8 @@ pub struct EventGraph {
     pub parameters: Vec<(String, UnknownId)>,
     /// Which barrier an arrival or a passage is of, for reports.
     pub meetings: SortedMap<EventId, Meeting>,
+    /// How many reads of matrices lanes share with one that was there before them.
+    pub n_read_together: usize,
 }
 
 /// Which barrier a thread arrives at or passes.
@@ -126,6 +128,7 @@ impl EventGraph {
             starts: Vec::new(),
             parameters: Vec::new(),
             meetings: SortedMap::new(),
+            n_read_together: 0,
         }
     }
 }

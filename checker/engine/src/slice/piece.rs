@@ -176,6 +176,7 @@ impl Piece {
             starts: if is_of_waits { whole.starts.clone() } else { Vec::new() },
             parameters: whole.parameters.clone(),
             meetings: SortedMap::new(),
+            n_read_together: 0,
         }
     }
 

@@ -19,6 +19,7 @@ mod matrix;
 mod product;
 mod store;
 mod tensor_memory;
+mod together;
 mod transfer;
 
 pub use cancel::may_cancel;
@@ -59,6 +60,7 @@ pub struct AsyncLog {
     matrices: Vec<matrix::Started>,
     /// Matrix operations of compiled code.
     products: product::ProductLog,
+    together: together::Together,
     tensor: tensor_memory::TensorLog,
     /// Responses of `try_cancel` in the whole launch.
     responses: Vec<cancel::Response>,

@@ -1,7 +1,7 @@
 //! `wgmma`: asynchronous matrix operations on shared memory and registers (§5.7).
 //!
 //! Only what is read and written counts, of each operand all elements that it names: the accumulator gets a value that may
-//! be any. A matrix operation does not come
+//! be any. What is named in shared memory the warp reads once ([`super::together`]). A matrix operation does not come
 //! after what is before it in its thread, but after what is before the thread's last `wgmma.fence`; operations that
 //! follow each other on one accumulator are ordered on it if they are of one shape, or with a fence between them (AS-25).
 //!
@@ -9,6 +9,7 @@
 
 use super::super::expression::Extent;
 use super::super::{State, Step, UnrollError, Unroller};
+use super::together::{Done, Named};
 use super::transfer::width_of;
 use super::{AsyncGroup, Operation};
 use crate::event::{
@@ -49,9 +50,24 @@ impl Unroller<'_> {
         self.log_aligned(step.state.live, started.issue);
         let operation = Operation { starts_at_fence: true, ..started };
         let mut events = Vec::new();
+        let (mut named, mut shared) = (Vec::new(), Vec::new());
         for operand in [a, b] {
-            events.extend(self.read_operand(operation, operand)?);
+            let location = self.location(operand.first);
+            // Registers are each lane's own.
+            if self.graph.locations[location].is_register {
+                events.extend(self.read_operand(operation, operand)?);
+                continue;
+            }
+            named.push(Named::Elements { location, first: operand.first.index, count: operand.count });
+            shared.push(operand);
         }
+        events.extend(self.read_together(operation, named, |this| {
+            let mut events = Vec::new();
+            for &operand in &shared {
+                events.extend(this.read_operand(operation, operand)?);
+            }
+            Ok(events)
+        })?);
         let mut on_accumulator = Vec::new();
         if matrix.accumulates {
             on_accumulator.extend(self.read_operand(operation, accumulator)?);
@@ -135,11 +151,7 @@ impl Unroller<'_> {
     }
 
     /// The reads of an operand: of all elements it names.
-    fn read_operand(
-        &mut self,
-        operation: Operation,
-        operand: Extent,
-    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
+    fn read_operand(&mut self, operation: Operation, operand: Extent) -> Result<Vec<Done>, UnrollError> {
         let mut events = Vec::new();
         for piece in self.pieces(operand) {
             events.push((self.read_piece(operation, operation.guard, piece)?.0, true));

@@ -1,8 +1,6 @@
 //! `wgmma` of compiled code: descriptors name what is read, and registers are watched as tuples (§5.7).
 //!
-//! What a matrix operation reads in shared memory the warp reads once, after what comes before the last `wgmma.fence` of
-//! each of its lanes, and it is done to each lane that waits for it: the instruction is one of the warp. That is so
-//! where the lanes execute it on the same path with the same descriptors; otherwise each lane reads for itself.
+//! What a matrix operation reads in shared memory its warp reads once ([`super::together`]).
 //!
 //! Registers belong to a thread, so nobody races for them: that they are fenced (AS-25) and waited for (AS-26) is a rule
 //! about the thread's own instructions, which is looked at here.
@@ -16,9 +14,10 @@
 //! Cannot: descriptors that are not known before the kernel runs, and those of a matrix that does not start with its pattern.
 
 use super::super::{State, Step, UnrollError, Unroller};
+use super::together::{Done, Named};
 use super::transfer::Piece;
 use super::{AsyncGroup, Operation};
-use crate::event::{BaseRelation, Edge, EventId, Misuse, ObligationKind, OperationSort, TermPool, TermRef};
+use crate::event::{Misuse, ObligationKind, OperationSort, TermPool, TermRef};
 use crate::findings;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::flat::SHARED_WINDOW;
@@ -41,8 +40,6 @@ pub(super) struct ProductLog {
     started: Vec<Started>,
     /// Fences before each touch of a tuple, and whether it happens, in order.
     touches: FxHashMap<TupleId, Vec<(usize, TermRef)>>,
-    /// What warps have read in the whole launch.
-    read: FxHashMap<(u32, Vec<(u32, u32)>), Shared>,
 }
 
 struct Started {
@@ -60,13 +57,6 @@ struct Started {
 struct Tuples {
     accumulator: TupleId,
     a: Option<TupleId>,
-}
-
-/// What the lanes of a warp read together.
-struct Shared {
-    guard: TermRef,
-    descriptors: Vec<u64>,
-    events: Vec<(EventId, bool)>,
 }
 
 impl ProductLog {
@@ -94,7 +84,7 @@ impl Unroller<'_> {
             self.require_done(step.state, a, span);
         }
         self.require_fences(step.state, tuples, product.shape, span);
-        let mut descriptors = Vec::new();
+        let mut named = Vec::new();
         let mut units = Vec::new();
         for factor in [&product.a, &product.b] {
             let Factor::Described { descriptor, rows, is_transposed } = factor else { continue };
@@ -103,13 +93,14 @@ impl Unroller<'_> {
                 return Err(unknown(descriptor.span));
             };
             let bits = bits as u64;
-            descriptors.push(bits);
+            named.push(Named::Descriptor(bits));
             units.push((bits, *rows, *is_transposed));
         }
         let started = self.start(step, OperationSort::Matrix)?;
         let operation = Operation { starts_at_fence: true, ..started };
         self.log_aligned(step.state.live, operation.issue);
-        let events = self.read_together(step, operation, (descriptors, &units), span)?;
+        let read = |this: &mut Self| this.read_described(step, operation, &units, span);
+        let events = self.read_together(operation, named, read)?;
         let (fences, number) = (self.asynchronous.fences.len(), self.asynchronous.started.len());
         self.note_started(AsyncGroup::Matrix, events);
         self.asynchronous.products.started.push(Started {
@@ -122,35 +113,14 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    /// The reads of the warp, by the first of its lanes that comes here.
-    fn read_together(
+    /// All that descriptors name.
+    fn read_described(
         &mut self,
         step: &mut Step<'_>,
         operation: Operation,
-        (descriptors, units): (Vec<u64>, &[(u64, u32, bool)]),
+        units: &[(u64, u32, bool)],
         span: Span,
-    ) -> Result<Vec<(EventId, bool)>, UnrollError> {
-        let key = (self.graph.hierarchy.warp_of(self.agent), self.aligned_path());
-        if let Some(shared) = self.asynchronous.products.read.get(&key)
-            && shared.descriptors == descriptors
-            && self.differ_in_waits(shared.guard, operation.guard)
-        {
-            let events = shared.events.clone();
-            // A lane that still waits keeps the others back.
-            let guard = self.graph.terms.and(shared.guard, operation.guard);
-            for &(event, _) in &events {
-                self.graph.events[event].guard = guard;
-            }
-            if let Some(shared) = self.asynchronous.products.read.get_mut(&key) {
-                shared.guard = guard;
-            }
-            let fences = self.asynchronous.last_fences(&self.graph.terms, operation.guard);
-            let edges = fences.iter().flat_map(|&from| {
-                events.iter().map(move |&(to, _)| Edge { from, to, condition: TermPool::TRUE })
-            });
-            self.graph.edges.add_all(BaseRelation::Start, edges);
-            return Ok(events);
-        }
+    ) -> Result<Vec<Done>, UnrollError> {
         let mut addresses: Vec<u64> = Vec::new();
         for &(bits, rows, is_transposed) in units {
             let Some(layout) = Layout::of(bits, is_transposed) else { return Err(unknown(span)) };
@@ -167,19 +137,7 @@ impl Unroller<'_> {
                 events.push((self.read_piece(operation, operation.guard, piece)?.0, true));
             }
         }
-        let shared = Shared { guard: operation.guard, descriptors, events: events.clone() };
-        self.asynchronous.products.read.entry(key).or_insert(shared);
         Ok(events)
-    }
-
-    /// Whether two lanes are on one path, but for that each has its own waits behind it.
-    fn differ_in_waits(&self, one: TermRef, other: TermRef) -> bool {
-        let terms = &self.graph.terms;
-        let decided = |guard: TermRef| -> Vec<TermRef> {
-            let conjuncts = terms.conjuncts(guard).iter().copied();
-            conjuncts.filter(|conjunct| !self.past_waits.contains(conjunct)).collect()
-        };
-        one == other || decided(one) == decided(other)
     }
 
     /// UB-A5: a `wgmma.fence` comes before the first operation, between it and other accesses of its registers, and between
