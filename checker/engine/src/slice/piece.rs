@@ -2,6 +2,8 @@
 
 mod key;
 
+pub use key::Doings;
+
 use super::constraints::Alternative;
 use crate::event::{
     AgentId, Constraint, Edges, EventGraph, EventId, Mbarrier, PeerAccess, TermPool, TermRef, UnknownId,

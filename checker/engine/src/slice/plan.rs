@@ -3,7 +3,7 @@
 use super::constraints::{Constraints, unknowns_of};
 use super::kinds::{Kind, company, first_of_kinds, kind, of_warps};
 use super::monotone::{Anchor, Candidates, Claims, claims};
-use super::piece::{About, Piece};
+use super::piece::{About, Doings, Piece};
 use super::reach::{FAR, NEAR, Reach};
 use super::spots::Spots;
 use super::wide::WideGuards;
@@ -27,8 +27,8 @@ use std::slice::from_ref;
 const DELEGATES_MAX: usize = 4;
 /// Pairs that flags can hold of at most.
 const CANDIDATES_MAX: usize = 64_000_000;
-/// Bytes of what a slice is compared by.
-const KEY_MAX: usize = 1 << 22;
+/// Numbers of what a slice is compared by.
+const KEY_MAX: usize = 1 << 21;
 /// Threads that are taken in one after the other before a slice is given up.
 const ATTEMPTS_MAX: usize = 8;
 
@@ -325,8 +325,9 @@ impl<'a> Plan<'a> {
             self.events.keys().copied().filter(|agent| !self.hubs.contains(agent)).collect();
         let mut asked: Vec<FxHashSet<(EventId, EventId)>> =
             vec![FxHashSet::default(); self.claims.candidates.len()];
-        let mut seen: FxHashMap<String, Option<usize>> = FxHashMap::default();
-        seen.extend(known.map(|piece| (piece.key(self.graph), None)));
+        let mut seen: FxHashMap<Vec<u32>, Option<usize>> = FxHashMap::default();
+        let doings = Doings::new(self.graph);
+        seen.extend(known.map(|piece| (piece.key(self.graph, &doings), None)));
         let mut pieces = self.of_finals()?;
         for centre in centres {
             let piece = self.around(centre)?;
@@ -342,7 +343,7 @@ impl<'a> Plan<'a> {
             }
             self.mark(&piece, &mut asked);
             // Where others' names are all over, slices are not alike, and large.
-            let key = piece.key(self.graph);
+            let key = piece.key(self.graph, &doings);
             if key.len() > KEY_MAX {
                 return None;
             }

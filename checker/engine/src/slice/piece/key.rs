@@ -1,22 +1,26 @@
-//! Slices that are alike, but for names: a text in which threads, places, unknowns and values of unknown meaning are
+//! Slices that are alike, but for names: a row of numbers in which threads, places, unknowns and values of unknown meaning are
 //! numbered in the order in which they come.
 //!
-//! Sound: the text has all that a slice's graph is made of, but for what only reports ask. Threads count by which
+//! It is made of lines, each with its length, what it is about, and the fields that this takes; a field whose length is not
+//! known from what comes before it begins with it. So different lines never make the same row.
+//!
+//! Sound: the row has all that a slice's graph is made of, but for what only reports ask. Threads count by which
 //! groups they share (no relation of a model asks for warps), accesses of known places by which bytes they have in
-//! common and what is in them at first. So equal texts are of graphs that a renaming maps onto each other.
+//! common and what is in them at first. So equal rows are of graphs that a renaming maps onto each other.
 //!
 //! Needs: nothing. What a relation of a model can ask of threads is a closed list, `BaseRelation`.
 
 use super::Piece;
 use crate::event::{
-    Access, AgentId, CtaId, Edges, EventGraph, EventId, EventKind, LocationId, MbarrierId, ObligationKind,
-    RestrictedFence, Role, SpaEvent, TermKind, TermRef, UnknownId, UnknownKind,
+    Access, AgentId, CtaId, Edges, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
+    ObligationKind, RestrictedFence, Role, SpaEvent, TermKind, TermRef, UnknownId, UnknownKind,
 };
 use crate::slice::constraints::Alternative;
+use fencepost_dsl::IndexVec;
+use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::InitialBytes;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::fmt::{self, Write};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -35,10 +39,82 @@ impl<K: Eq + Hash> Numbers<K> {
     }
 }
 
+/// What a line is about.
+#[derive(Clone, Copy)]
+enum About {
+    Guard,
+    Event,
+    Edge,
+    Pairs,
+    Peer,
+    Conjunction,
+    Constraint,
+    Obligation,
+    Cut,
+    Asked,
+    Writes,
+    Parameter,
+    Location,
+    Agent,
+    Unknown,
+    Term,
+}
+
+/// A number of things that are there.
+fn count(number: usize) -> u32 {
+    u32::try_from(number).expect("a graph has fewer than 2^32 of anything")
+}
+
+/// The fields of a text.
+fn text(text: &str) -> Vec<u32> {
+    let bytes = text
+        .as_bytes()
+        .chunks(4)
+        .map(|four| four.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte)));
+    [count(text.len())].into_iter().chain(bytes).collect()
+}
+
+/// The fields of a wide number.
+fn wide(number: u128) -> [u32; 4] {
+    [0, 32, 64, 96].map(|low| (number >> low) as u32)
+}
+
+/// The fields of something that may be missing.
+fn optional(number: Option<usize>) -> [u32; 2] {
+    number.map_or([0, 0], |number| [1, count(number)])
+}
+
+/// The fields of numbers in order: of those that follow one another the first, and how many they are.
+fn runs(numbers: &[usize]) -> Vec<u32> {
+    let runs = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    let fields: Vec<u32> = runs.flat_map(|run| [count(run[0]), count(run.len())]).collect();
+    [count(fields.len())].into_iter().chain(fields).collect()
+}
+
+/// What an event does that has no fields of its own, by number.
+pub struct Doings(IndexVec<EventId, u32>);
+
+impl Doings {
+    /// Of all events of a graph.
+    pub fn new(graph: &EventGraph) -> Self {
+        let mut known: FxHashMap<String, u32> = FxHashMap::default();
+        let number = |event: &Event| {
+            let next = count(known.len());
+            if event.kind.access().is_some() {
+                0
+            } else {
+                *known.entry(format!("{:?}", event.kind)).or_insert(next)
+            }
+        };
+        Self(graph.events.iter().map(number).collect())
+    }
+}
+
 struct Writer<'a> {
     piece: &'a Piece,
     graph: &'a EventGraph,
-    text: String,
+    doings: &'a Doings,
+    row: Vec<u32>,
     agents: Numbers<AgentId>,
     groups: Numbers<(&'static str, u64)>,
     locations: Numbers<LocationId>,
@@ -53,11 +129,12 @@ struct Writer<'a> {
 
 impl Piece {
     /// What slices that are alike have in common.
-    pub fn key(&self, graph: &EventGraph) -> String {
+    pub fn key(&self, graph: &EventGraph, doings: &Doings) -> Vec<u32> {
         let mut writer = Writer {
             piece: self,
             graph,
-            text: String::new(),
+            doings,
+            row: Vec::new(),
             agents: Numbers::new(),
             groups: Numbers::new(),
             locations: Numbers::new(),
@@ -68,7 +145,7 @@ impl Piece {
             bounds: self.bounds(graph),
         };
         writer.all();
-        writer.text
+        writer.row
     }
 
     fn bounds(&self, graph: &EventGraph) -> SortedMap<LocationId, Vec<u32>> {
@@ -103,8 +180,9 @@ impl Piece {
 }
 
 impl Writer<'_> {
-    fn put(&mut self, what: fmt::Arguments<'_>) {
-        self.text.write_fmt(what).expect("a string takes everything");
+    fn line(&mut self, about: About, fields: &[u32]) {
+        self.row.extend([count(fields.len()), about as u32]);
+        self.row.extend(fields);
     }
 
     fn all(&mut self) {
@@ -113,20 +191,23 @@ impl Writer<'_> {
             if let Some(conjuncts) = piece.guards.get(&event) {
                 let mut conjuncts: Vec<usize> = conjuncts.iter().map(|&term| self.term(term)).collect();
                 conjuncts.sort_unstable();
-                self.put(format_args!("of the guard {}\n", Runs(&conjuncts)));
+                self.line(About::Guard, &runs(&conjuncts));
             }
             self.event(event);
         }
         for base in Edges::relations() {
             for edge in piece.edges.of(base) {
                 let condition = self.term(edge.condition);
-                self.put(format_args!("{base:?} {} {} {condition}\n", edge.from.0, edge.to.0));
+                self.line(About::Edge, &[base as u32, edge.from.0, edge.to.0, count(condition)]);
             }
         }
-        self.put(format_args!("rmw {:?} decided {:?}\n", piece.rmw, piece.decided_stores));
+        for pairs in [&piece.rmw, &piece.decided_stores] {
+            let pairs: Vec<u32> = pairs.iter().flat_map(|&(a, b)| [a.0, b.0]).collect();
+            self.line(About::Pairs, &pairs);
+        }
         for peer in &piece.peers {
             let owner = self.cta(peer.owner);
-            self.put(format_args!("peer {} {owner} {} {}\n", peer.access.0, peer.start.0, peer.exit.0));
+            self.line(About::Peer, &[peer.access.0, owner, peer.start.0, peer.exit.0]);
         }
         self.constraints();
         for own in piece.obligations.iter().map(|&index| &graph.obligations[index]) {
@@ -137,23 +218,29 @@ impl Writer<'_> {
                 ObligationKind::Discipline(misuse) => misuse.code(),
                 _ => "",
             };
-            self.put(format_args!("obligation {kind:?} {property} {guard} {condition}\n"));
+            let mut fields = vec![count(guard), count(condition)];
+            fields.extend(text(property));
+            fields.extend(text(&format!("{kind:?}")));
+            self.line(About::Obligation, &fields);
         }
         for own in piece.cuts.iter().map(|&index| &graph.cuts[index]) {
             let guard = self.term(own.guard);
-            self.put(format_args!("cut {guard}\n"));
+            self.line(About::Cut, &[count(guard)]);
         }
         for &agent in &piece.asked {
             let number = self.agent(agent);
-            self.put(format_args!("asked {number} {}\n", agent == piece.centre));
+            self.line(About::Asked, &[number, u32::from(agent == piece.centre)]);
         }
-        for &try_that_writes in graph.writing_tries.iter().filter(|id| self.unknowns.0.contains_key(id)) {
-            let number = self.unknowns.0[&try_that_writes];
-            self.text += &format!("writes {number}\n");
+        for try_that_writes in &graph.writing_tries {
+            if let Some(&number) = self.unknowns.0.get(try_that_writes) {
+                self.line(About::Writes, &[count(number)]);
+            }
         }
         for (name, unknown) in &graph.parameters {
-            if let Some(number) = self.unknowns.0.get(unknown) {
-                self.text += &format!("parameter {name} {number}\n");
+            if let Some(&number) = self.unknowns.0.get(unknown) {
+                let mut fields = vec![count(number)];
+                fields.extend(text(name));
+                self.line(About::Parameter, &fields);
             }
         }
     }
@@ -180,24 +267,23 @@ impl Writer<'_> {
         let mut shared: Vec<&Arc<[usize]>> = numbers.values().collect();
         shared.sort_unstable();
         shared.dedup();
-        shared.iter().for_each(|of_all| self.put(format_args!("all {}\n", Runs(of_all))));
-        let place = |of: &Arc<[usize]>| shared.binary_search(&of).unwrap_or(usize::MAX);
-        let mut lines: Vec<Vec<(char, usize)>> = Vec::new();
+        shared.iter().for_each(|of_all| self.line(About::Conjunction, &runs(of_all)));
+        let place = |of: &Arc<[usize]>| shared.binary_search(&of).unwrap_or(usize::MAX >> 32);
+        let mut lines: Vec<Vec<(u32, usize)>> = Vec::new();
         for alternatives in &piece.constraints {
             let told = alternatives.iter().map(|alternative| match alternative {
-                Alternative::Term(term) => ('=', self.terms.0[term]),
-                Alternative::Denied(term) => ('-', self.terms.0[term]),
-                Alternative::All(conjuncts) => ('&', place(&numbers[&conjuncts.as_ptr()])),
+                Alternative::Term(term) => (0, self.terms.0[term]),
+                Alternative::Denied(term) => (1, self.terms.0[term]),
+                Alternative::All(conjuncts) => (2, place(&numbers[&conjuncts.as_ptr()])),
             });
-            let mut told: Vec<(char, usize)> = told.collect();
+            let mut told: Vec<(u32, usize)> = told.collect();
             told.sort_unstable();
             lines.push(told);
         }
         lines.sort_unstable();
         for line in lines {
-            self.put(format_args!("constraint"));
-            line.iter().for_each(|(kind, number)| self.put(format_args!(" {kind}{number}")));
-            self.put(format_args!("\n"));
+            let fields: Vec<u32> = line.iter().flat_map(|&(kind, number)| [kind, count(number)]).collect();
+            self.line(About::Constraint, &fields);
         }
     }
 
@@ -262,7 +348,7 @@ impl Writer<'_> {
     }
 
     /// What a term whose operands have numbers is told by.
-    fn by_operands(&self, term: TermRef) -> (&'static str, u32, u128, Vec<usize>) {
+    fn by_operands(&self, term: TermRef) -> (u32, u32, u128, Vec<usize>) {
         let kind = self.graph.terms.kind(term);
         let own = match *kind {
             TermKind::Constant(value) => value,
@@ -280,136 +366,149 @@ impl Writer<'_> {
 
     fn event(&mut self, id: EventId) {
         let event = &self.graph.events[id];
-        let agent = event.agent.map(|agent| self.agent(agent));
+        let agent = event.agent.map(|agent| self.agent(agent) as usize);
         let guard = (!self.piece.guards.contains_key(&id)).then(|| self.term(event.guard));
         let role = match event.role {
-            Role::Plain => "plain".to_owned(),
-            Role::Await => "await".to_owned(),
-            Role::Spin(unknown) => format!("spin {}", self.unknown(unknown)),
+            Role::Plain => [0, 0],
+            Role::Await => [1, 0],
+            Role::Spin(unknown) => [2, count(self.unknown(unknown))],
         };
-        let kind = match &event.kind {
-            EventKind::Init(access) => self.access("init", access),
-            EventKind::Read(access) => self.access("read", access),
-            EventKind::Write(access) => self.access("write", access),
-            EventKind::Spa(SpaEvent::InvalidateLine(access)) => self.access("invalidate", access),
+        let mut fields = Vec::with_capacity(32);
+        match &event.kind {
+            EventKind::Init(access) => self.access(0, access, &mut fields),
+            EventKind::Read(access) => self.access(1, access, &mut fields),
+            EventKind::Write(access) => self.access(2, access, &mut fields),
+            EventKind::Spa(SpaEvent::InvalidateLine(access)) => self.access(3, access, &mut fields),
             EventKind::Mbarrier(operation) => {
-                let mbarrier = &self.graph.mbarriers[operation.object];
-                let location = self.location(mbarrier.location);
+                let location = self.location(self.graph.mbarriers[operation.object].location);
                 let (object, _) = self.mbarriers.of(operation.object);
-                format!(
-                    "mbarrier {object} in {location} {:?} {:?} {:?}",
-                    operation.role, operation.sem, operation.scope
-                )
+                let (role, sem, scope) = (operation.role, operation.sem, operation.scope);
+                fields.extend([4, count(object), location, role as u32, sem as u32, scope as u32]);
             }
             EventKind::RestrictedFence(RestrictedFence::AcquireTensormap {
                 scope,
                 location,
                 offset_bytes,
             }) => {
-                let place = self.place(*location, *offset_bytes, 0);
-                format!("acquire map {scope:?} {place}")
+                fields.extend([5, *scope as u32]);
+                self.place(*location, *offset_bytes, 0, &mut fields);
             }
-            EventKind::CtaStart(cta) => format!("start {}", self.cta(*cta)),
-            EventKind::CtaExit(cta) => format!("exit {}", self.cta(*cta)),
-            other => format!("{other:?}"),
-        };
-        let site = event.site.map(|site| site.0);
-        self.put(format_args!("{agent:?} {} {guard:?} {kind} {site:?} {role}\n", event.position));
+            EventKind::CtaStart(cta) => fields.extend([6, self.cta(*cta)]),
+            EventKind::CtaExit(cta) => fields.extend([7, self.cta(*cta)]),
+            _ => fields.extend([8, self.doings.0[id]]),
+        }
+        fields.extend(optional(agent));
+        fields.push(event.position);
+        fields.extend(optional(guard));
+        fields.extend(optional(event.site.map(|site| site.0 as usize)));
+        fields.extend(role);
+        self.line(About::Event, &fields);
     }
 
-    fn access(&mut self, name: &str, access: &Access) -> String {
-        let place = match self
-            .graph
-            .terms
-            .constant_value(access.offset)
-            .and_then(|offset| u32::try_from(offset).ok())
-        {
-            Some(offset) => self.place(access.location, offset, access.width_bytes),
+    fn access(&mut self, kind: u32, access: &Access, fields: &mut Vec<u32>) {
+        fields.push(kind);
+        let offset = self.graph.terms.constant_value(access.offset);
+        match offset.and_then(|offset| u32::try_from(offset).ok()) {
+            Some(offset) => {
+                fields.push(0);
+                self.place(access.location, offset, access.width_bytes, fields);
+            }
             None => {
                 let offset = self.term(access.offset);
-                format!("{} at term {offset}", self.location(access.location))
+                fields.extend([1, self.location(access.location), count(offset)]);
             }
-        };
+        }
         let value = self.term(access.value);
-        format!(
-            "{name} {place} {} {:?} {} {value} {:?} {:?} {:?}",
-            access.mapping, access.proxy, access.width_bytes, access.sem, access.scope, access.atomic
-        )
+        fields.extend([access.mapping, access.proxy as u32, access.width_bytes, count(value)]);
+        fields.extend([access.sem as u32, access.scope as u32, access.atomic as u32]);
     }
 
     /// Bytes of a location, by those that they have in common with others that are accessed.
-    fn place(&mut self, location: LocationId, first: u32, width_bytes: u32) -> String {
+    fn place(&mut self, location: LocationId, first: u32, width_bytes: u32, fields: &mut Vec<u32>) {
         let number = self.location(location);
-        let Some(bounds) = self.bounds.get(&location) else { return format!("{number} at {first}") };
+        fields.push(number);
+        let Some(bounds) = self.bounds.get(&location) else {
+            fields.extend([0, first]);
+            return;
+        };
         let rank = |byte: u32| bounds.partition_point(|&bound| bound < byte);
         let end = rank(first + width_bytes).max(rank(first) + 1);
         // What names a place and has no bytes of its own is told by the part that begins there.
         let length = |part: usize| bounds.get(part + 1).map_or(0, |end| end - bounds[part]);
-        let parts: Vec<(usize, u32)> = (rank(first)..end)
-            .map(|part| (self.parts.of((location, part)).0, length(part).min(width_bytes)))
-            .collect();
-        let lengths = parts.chunk_by(|a, b| a.1 == b.1).map(|of| (of.len(), of[0].1)).collect::<Vec<_>>();
-        let parts: Vec<usize> = parts.into_iter().map(|(part, _)| part).collect();
-        let place = format!("{number} in {} of {lengths:?}", Runs(&parts));
-        let bytes = match &self.graph.locations[location].initial {
+        fields.extend([1, count(end - rank(first))]);
+        for part in rank(first)..end {
+            fields.extend([count(self.parts.of((location, part)).0), length(part).min(width_bytes)]);
+        }
+        match &self.graph.locations[location].initial {
             InitialBytes::Known(bytes) => {
-                let bytes =
-                    (first..first + width_bytes).map(|at| bytes.get(at as usize).copied().unwrap_or(0));
-                format!("{:?}", bytes.collect::<Vec<u8>>())
+                fields.push(1 + width_bytes);
+                let bytes = (first..first + width_bytes).map(|at| bytes.get(at as usize).copied());
+                fields.extend(bytes.map(|byte| u32::from(byte.unwrap_or(0))));
             }
-            InitialBytes::Unknown => "unknown".to_owned(),
-        };
-        format!("{place} with {bytes}")
+            InitialBytes::Unknown => fields.push(0),
+        }
     }
 
-    fn location(&mut self, location: LocationId) -> usize {
+    fn location(&mut self, location: LocationId) -> u32 {
         let (number, is_new) = self.locations.of(location);
         if is_new {
             let of = &self.graph.locations[location];
-            let is_exact = !self.bounds.contains_key(&location);
-            let cta = of.cta.map(|cta| self.cta(cta));
-            let exactly = is_exact.then_some((location, of.size_bytes, &of.initial));
-            let text = format!(
-                "location {number} {} {} {:?} {cta:?} {exactly:?}\n",
-                of.is_register, of.is_tensor, of.multimem
-            );
-            self.text += &text;
+            let cta = of.cta.map(|cta| self.cta(cta) as usize);
+            let mut fields = vec![count(number), u32::from(of.is_register), u32::from(of.is_tensor)];
+            fields.extend(optional(cta));
+            fields.push(count(of.multimem.len()));
+            fields.extend(&of.multimem);
+            // One with accesses at unknown places is itself.
+            if !self.bounds.contains_key(&location) {
+                fields.extend([count(location.index()), of.size_bytes]);
+            }
+            self.line(About::Location, &fields);
         }
-        number
+        count(number)
     }
 
-    fn cta(&mut self, cta: CtaId) -> usize {
-        self.groups.of(("cta", u64::from(cta.0))).0
+    fn cta(&mut self, cta: CtaId) -> u32 {
+        count(self.groups.of(("cta", u64::from(cta.0))).0)
     }
 
-    fn agent(&mut self, agent: AgentId) -> usize {
+    fn agent(&mut self, agent: AgentId) -> u32 {
         let (number, is_new) = self.agents.of(agent);
         if is_new {
             let hierarchy = &self.graph.hierarchy;
             let place = hierarchy.threads[agent];
             let sort = hierarchy.operation(agent).map(|operation| operation.sort);
-            let issuer = if sort.is_some() { self.agent(hierarchy.issuer(agent)) } else { number };
+            let issuer = if sort.is_some() { self.agent(hierarchy.issuer(agent)) } else { count(number) };
             let cta = self.cta(hierarchy.cta_of(agent));
             let cluster = self.groups.of(("cluster", u64::from(hierarchy.cluster_of(agent)))).0;
             let gpu = self.groups.of(("gpu", u64::from(place.gpu))).0;
-            let text = format!("agent {number} {sort:?} {issuer} {cta} {cluster} {gpu}\n");
-            self.text += &text;
+            let sort = optional(sort.map(|sort| sort as usize));
+            let fields = [count(number), sort[0], sort[1], issuer, cta, count(cluster), count(gpu)];
+            self.line(About::Agent, &fields);
         }
-        number
+        count(number)
     }
 
     fn unknown(&mut self, unknown: UnknownId) -> usize {
         let (number, is_new) = self.unknowns.of(unknown);
         if is_new {
             let of = self.graph.terms.unknown(unknown);
-            let kind = match self.piece.unknown(unknown, &of.kind) {
-                UnknownKind::Spins(agent) => format!("spins {}", self.agent(agent)),
-                UnknownKind::Triggers(agent) => format!("triggers {}", self.agent(agent)),
+            let mut fields = vec![count(number), u32::from(of.width)];
+            fields.extend(wide(of.min));
+            fields.extend(wide(of.max));
+            match self.piece.unknown(unknown, &of.kind) {
+                UnknownKind::Spins(agent) => fields.extend([0, self.agent(agent)]),
+                UnknownKind::Triggers(agent) => fields.extend([1, self.agent(agent)]),
+                UnknownKind::Read(event) => fields.extend([2, event.0]),
+                UnknownKind::ReadsLast(event) => fields.extend([3, event.0]),
+                UnknownKind::ReadsPromised(event) => fields.extend([4, event.0]),
+                UnknownKind::Elsewhere => fields.push(5),
                 // As it is named in the text, so that different ones are not taken for one.
-                other => format!("{other:?}"),
-            };
-            let text = format!("unknown {number} {kind} {} {} {}\n", of.width, of.min, of.max);
-            self.text += &text;
+                other => {
+                    fields.push(6);
+                    fields.extend(text(&format!("{other:?}")));
+                }
+            }
+            self.line(About::Unknown, &fields);
         }
         number
     }
@@ -430,67 +529,55 @@ impl Writer<'_> {
                 continue;
             }
             let mut operands: Vec<usize> = operands.iter().map(|operand| self.terms.0[operand]).collect();
-            let is_set = matches!(self.graph.terms.kind(top), TermKind::And(_) | TermKind::Or(_));
+            let kind = self.graph.terms.kind(top);
+            let is_set = matches!(kind, TermKind::And(_) | TermKind::Or(_));
             if is_set {
                 // Where a thread stands among others says nothing.
                 operands.sort_unstable();
             }
-            let what = match self.graph.terms.kind(top) {
-                TermKind::Constant(value) => format!("{value}"),
-                TermKind::Unknown(unknown) => format!("unknown {}", self.unknown(*unknown)),
-                TermKind::Extract(_, low) => format!("extract {low}"),
-                other => operator(other).to_owned(),
-            };
-            let width = self.graph.terms.width(top);
-            let (number, _) = self.terms.of(top);
-            match is_set {
-                true => self.put(format_args!("term {number} {width} {what} {}\n", Runs(&operands))),
-                false => self.put(format_args!("term {number} {width} {what} {operands:?}\n")),
+            let mut fields = Vec::with_capacity(12);
+            fields.extend([operator(kind), u32::from(self.graph.terms.width(top))]);
+            match *kind {
+                TermKind::Constant(value) => fields.extend(wide(value)),
+                TermKind::Unknown(unknown) => fields.push(count(self.unknown(unknown))),
+                TermKind::Extract(_, low) => fields.push(u32::from(low)),
+                _ => {}
             }
+            let (number, _) = self.terms.of(top);
+            fields.push(count(number));
+            match is_set {
+                true => fields.extend(runs(&operands)),
+                false => fields.extend(operands.into_iter().map(count)),
+            }
+            self.line(About::Term, &fields);
             stack.pop();
         }
         self.terms.0[&term]
     }
 }
 
-/// Numbers in order, those that follow one another as the first and the last of them.
-struct Runs<'a>(&'a [usize]);
-
-impl fmt::Display for Runs<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('[')?;
-        for run in self.0.chunk_by(|a, b| a.checked_add(1) == Some(*b)) {
-            match run {
-                [first, .., last] => write!(f, "{first}-{last},")?,
-                _ => run.iter().try_for_each(|number| write!(f, "{number},"))?,
-            }
-        }
-        f.write_char(']')
-    }
-}
-
-fn operator(kind: &TermKind) -> &'static str {
+fn operator(kind: &TermKind) -> u32 {
     match kind {
-        TermKind::Constant(_) => "constant",
-        TermKind::Unknown(_) => "unknown",
-        TermKind::Not(_) => "not",
-        TermKind::And(_) => "and",
-        TermKind::Or(_) => "or",
-        TermKind::BitAnd(..) => "bitand",
-        TermKind::BitOr(..) => "bitor",
-        TermKind::BitXor(..) => "bitxor",
-        TermKind::Add(..) => "add",
-        TermKind::Subtract(..) => "subtract",
-        TermKind::Multiply(..) => "multiply",
-        TermKind::Divide(..) => "divide",
-        TermKind::Remainder(..) => "remainder",
-        TermKind::ShiftLeft(..) => "shl",
-        TermKind::ShiftRight(..) => "shr",
-        TermKind::Equal(..) => "equal",
-        TermKind::Less(..) => "less",
-        TermKind::SignedLess(..) => "signed-less",
-        TermKind::IfThenElse(..) => "if",
-        TermKind::Resize(_) => "resize",
-        TermKind::Extract(..) => "extract",
+        TermKind::Constant(_) => 0,
+        TermKind::Unknown(_) => 1,
+        TermKind::Not(_) => 2,
+        TermKind::And(_) => 3,
+        TermKind::Or(_) => 4,
+        TermKind::BitAnd(..) => 5,
+        TermKind::BitOr(..) => 6,
+        TermKind::BitXor(..) => 7,
+        TermKind::Add(..) => 8,
+        TermKind::Subtract(..) => 9,
+        TermKind::Multiply(..) => 10,
+        TermKind::Divide(..) => 11,
+        TermKind::Remainder(..) => 12,
+        TermKind::ShiftLeft(..) => 13,
+        TermKind::ShiftRight(..) => 14,
+        TermKind::Equal(..) => 15,
+        TermKind::Less(..) => 16,
+        TermKind::SignedLess(..) => 17,
+        TermKind::IfThenElse(..) => 18,
+        TermKind::Resize(_) => 19,
+        TermKind::Extract(..) => 20,
     }
 }
