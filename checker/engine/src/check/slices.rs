@@ -19,7 +19,6 @@ use crate::solve::{Assignment, Effort};
 use crate::unroll::n_threads;
 use crate::verdict::{Finding, Limit, Property, Statistics};
 use crate::witness::decode::decode;
-use crate::witness::interleaving::any_open;
 use crate::work::{self, Allowance};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Launch;
@@ -77,7 +76,7 @@ const TIMES_THE_EVENTS_OF_CELLS: usize = 4;
 /// What part of the steps that are left may be spent on running all threads in turns before slices are looked at.
 const EARLY_SHARE: u64 = 2;
 /// Steps that may be spent at least once something was found.
-const REST_MIN: u64 = 100_000_000;
+const REST_MIN: u64 = 30_000_000;
 /// Slices that go wrong, nobody knows why, before all are given up.
 const HINTS_MAX: usize = 2;
 
@@ -114,7 +113,9 @@ pub(super) fn look_at(
     facts: &mut Facts,
 ) -> Result<Sliced, CheckError> {
     if graph.events.len() < config.treatment.slices_from {
-        return Ok(Sliced::Whole);
+        let has_many =
+            config.treatment.slices_from < usize::MAX && n_threads(graph.hierarchy.launch()) >= THREADS_MIN;
+        return Ok(if has_many { in_turns_first(graph, model, config, allowance) } else { Sliced::Whole });
     }
     let plan = Plan::new(graph, model);
     if plan.is_none() && facts.is_monotone() && !crate::slice::are_monotone(graph, model) {
@@ -124,17 +125,7 @@ pub(super) fn look_at(
             "a flag may get lost with events that are left out",
         );
     }
-    let Some(mut plan) = plan else { return Ok(without_slices(graph, model, config, allowance)) };
-    let mut pieces = plan.pieces(None, allowance);
-    // What is tried at some cost leaves as much for the whole, if that can be looked at.
-    let share = if is_too_large(graph, config) { 1 } else { 2 };
-    let wide = allowance.part(allowance.left() / share);
-    let mut is_wide = false;
-    if pieces.is_none() && plan.widen() {
-        is_wide = true;
-        pieces = plan.pieces(None, &wide);
-    }
-    let Some(pieces) = pieces else { return Ok(without_slices(graph, model, config, allowance)) };
+    let Some(mut plan) = plan else { return Ok(in_turns_first(graph, model, config, allowance)) };
     // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
     let treatment = Treatment { symmetry: false, ..config.treatment };
     let config = &Config { treatment, ..config.clone() };
@@ -143,7 +134,7 @@ pub(super) fn look_at(
         model,
         config,
         all: allowance,
-        allowance: if is_wide { wide.clone() } else { allowance.clone() },
+        allowance: allowance.clone(),
         on_whole: 0,
         rest: None,
         leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
@@ -154,6 +145,23 @@ pub(super) fn look_at(
     };
     if treatment.completing {
         run.in_turns();
+    }
+    let mut pieces = plan.pieces(None, &run.allowance);
+    // What is tried at some cost leaves as much for the whole, if that can be looked at.
+    let share = if is_too_large(graph, config) { 1 } else { 2 };
+    let wide = run.allowance.part(run.allowance.left() / share);
+    let mut is_wide = false;
+    if pieces.is_none() && plan.widen() {
+        is_wide = true;
+        pieces = plan.pieces(None, &wide);
+    }
+    let Some(pieces) = pieces else {
+        let rest = run.rest.unwrap_or_else(|| Rest::of(allowance));
+        let found = run.whole.and_then(|whole| found_in(whole, config, rest));
+        return Ok(found.map_or(Sliced::Whole, |found| Sliced::Open(Some(Box::new(found)))));
+    };
+    if is_wide {
+        run.allowance = wide.clone();
     }
     let never_hangs = run.never_hangs(&plan)?;
     // Something else may be found all the same.
@@ -200,10 +208,10 @@ pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config)
     found_in(whole, config, Rest { allowance: Allowance::of_steps(0), steps: 0 })
 }
 
-/// The same for a launch that has no slices since each would have all of it: of which an execution decides in which phases of
-/// mbarriers operations are, or who meets at a barrier. The whole has a large formula then.
-fn without_slices(graph: &EventGraph, model: &MemoryModel, config: &Config, allowance: &Allowance) -> Sliced {
-    let is_tried = config.treatment.completing && any_open(graph) && is_soon_run(graph, model, allowance);
+/// The same for a launch without slices, before the whole is asked: where an execution decides in which phases of mbarriers
+/// operations are, or who meets at a barrier, or all threads access one word, that has a large formula.
+fn in_turns_first(graph: &EventGraph, model: &MemoryModel, config: &Config, allowance: &Allowance) -> Sliced {
+    let is_tried = config.treatment.completing && is_soon_run(graph, model, allowance);
     let whole = is_tried.then(|| Whole::new(graph, model, config)).flatten();
     let found = whole.and_then(|mut whole| {
         whole.does_all_in_turns();

@@ -12,7 +12,6 @@ mod phases;
 mod standing;
 
 pub use following::{Given, complete};
-pub use phases::any_open;
 
 use super::Execution;
 use super::recheck::evaluate_terms;

@@ -44,11 +44,6 @@ impl Phases {
     }
 }
 
-/// Whether an execution decides of some mbarrier in which phase an operation is, or of some barrier who meets there.
-pub fn any_open(graph: &EventGraph) -> bool {
-    !graph.loose.is_empty() || graph.mbarriers.ids().any(|id| is_open(graph, id))
-}
-
 fn is_open(graph: &EventGraph, id: MbarrierId) -> bool {
     let is_open = |operation: &PhasedOperation| graph.terms.constant_value(operation.phase).is_none();
     graph.mbarriers[id].operations.iter().any(is_open)
