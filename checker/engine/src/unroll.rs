@@ -44,7 +44,7 @@ use crate::synchronization::log::{Group, MbarrierLog};
 use crate::synchronization::{self, Logs, lifetime};
 use crate::work::{self, Allowance, Work};
 use asynchronous::AsyncLog;
-use barrier::{Alignment, BarrierRecorder, contains_aligned};
+use barrier::{ActiveLog, Alignment, BarrierRecorder, OpenGroup, OpenMasks, contains_aligned};
 use env::Env;
 use expression::Frame;
 use fencepost_dsl::index::Id as _;
@@ -141,21 +141,23 @@ pub fn unroll(
     }
     let (mut unroller, mut parameters) = run(program, kernel, launch, options, Known::default())?;
     for _ in 0..RUNS_MAX {
-        let exchanged = unroller.exchanged_numbers();
-        if exchanged.len() == unroller.barriers.log.exchanges.known.len() {
+        let (exchanged, masks) = (unroller.exchanged_numbers(), &unroller.open_masks);
+        if exchanged.len() == unroller.barriers.log.exchanges.known.len() && masks.found == masks.known {
             break;
         }
-        let known = Known { exchanged, ..Known::default() };
+        let known = Known { exchanged, open: masks.found.clone(), ..Known::default() };
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
     let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
     let exchanged = unroller.barriers.log.exchanges.known.clone();
     let never_full = unroller.never_full_mbarriers();
-    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged, never_full };
+    let open = unroller.open_masks.known.clone();
+    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged, never_full, open };
     let has_learnt = unroller.barriers.log.loose != known.loose || !known.never_full.is_empty();
     if has_learnt || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
+    unroller.check_open_masks()?;
     unroller.finish()?;
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
@@ -186,6 +188,8 @@ struct Known {
     exchanged: SortedMap<ResultKey, u128>,
     /// Mbarriers that threads drop out of and at which no arrival is one too many.
     never_full: SortedSet<(LocationId, u32)>,
+    /// Where lanes meet whose masks are no numbers.
+    open: SortedSet<OpenGroup>,
 }
 
 /// Runs all threads.
@@ -199,6 +203,7 @@ fn run<'a>(
     let mut unroller = Unroller::new(program, kernel, launch, options);
     unroller.barriers = BarrierRecorder::new(known.loose);
     unroller.barriers.log.exchanges.known = known.exchanged;
+    unroller.open_masks.known = known.open;
     unroller.writers = known.writers;
     unroller.never_full = known.never_full;
     let may_cancel = host::launched(program, kernel, launch)
@@ -279,6 +284,10 @@ struct Unroller<'a> {
     live: Live,
     sites: IndexMap<Site, ()>,
     barriers: BarrierRecorder,
+    /// Which lanes execute `activemask` together.
+    active: ActiveLog,
+    /// Where lanes meet whose masks are no numbers.
+    open_masks: OpenMasks,
     aligned: Alignment,
     mbarriers: MbarrierLog,
     mbarrier_of: SortedMap<(LocationId, u32), MbarrierId>,
@@ -352,6 +361,8 @@ impl<'a> Unroller<'a> {
             live: Live::new(program, kernel),
             sites: IndexMap::new(),
             barriers: BarrierRecorder::default(),
+            active: ActiveLog::default(),
+            open_masks: OpenMasks::default(),
             aligned: Alignment::new(aligned),
             mbarriers: MbarrierLog::default(),
             mbarrier_of: SortedMap::new(),
@@ -543,6 +554,8 @@ impl<'a> Unroller<'a> {
 
     /// States what the threads do together.
     fn finish(&mut self) -> Result<(), UnrollError> {
+        self.state_active_masks();
+        self.state_open_masks();
         let logs = Logs {
             barriers: &self.barriers.log,
             aligned: &self.aligned.log,
