@@ -314,7 +314,9 @@ fn lanes_leave_loops_together() {
 fn lanes_that_run_together_are_told_so() {
     let verdict = |n_lanes: u32, body: &str| {
         let text = format!("kernel k {{ launch {{ lanes: {n_lanes} }} {body} }}");
-        verdict(&text, &model(&[]), &config(Treatment::DEFAULT))
+        let whole = verdict(&text, &model(&[]), &config(Treatment::DEFAULT));
+        assert_eq!(verdict(&text, &model(&[]), &config(Treatment::SLICED)), whole, "{body}");
+        whole
     };
     for n_lanes in [2, 3, 4] {
         for lane in 0..n_lanes {
@@ -378,5 +380,31 @@ fn lanes_with_one_mask_meet() {
     ];
     for (body, expected) in cases {
         assert_eq!(codes(&of_two_lanes(&format!("{told} {body}"))), expected, "{body}");
+    }
+}
+
+/// A coalesced group of cooperative groups: who runs together adds its number with one atomic, and each stores to a place of its
+/// own. Each of the changes takes away something of that.
+#[test]
+fn a_coalesced_group_of_a_compiled_kernel() {
+    let harness = "global src[4]: u32;\nglobal count: u32 = 0;\nglobal out[4]: u32 = 0;\n\
+                   import \"reduce.ptx\" entry aggregate as k {\n launch { block: 4 }\n param 0 = &src; param 1 = &count; \
+                   param 2 = &out;\n}\n";
+    let module = fencepost_tests::compiled::text("reduce.ptx");
+    let verdict = |module: String| {
+        let source = fencepost::Source::text("k.fence", harness).with("reduce.ptx", module);
+        let options = fencepost::Options::default().repairs(false);
+        fencepost::check(source, &options).expect("it is well-formed").verdict()
+    };
+    assert_eq!(verdict(module.clone()), Verdict::Proved);
+    for (before, after) in [
+        ("activemask.b32 %r6;", "mov.b32 %r6, -1;"),
+        ("popc.b32 \t%r10, %r6;", "mov.b32 %r10, 1;"),
+        ("shfl.sync.idx.b32 \t%r15|%p3, %r19, %r13, %r14, %r6;", "mov.b32 %r15, %r19;"),
+        ("atom.global.add.u32 \t%r19, [%rd7], %r10;", "ld.relaxed.gpu.global.u32 %r19, [%rd7];"),
+    ] {
+        let changed = module.replace(before, after);
+        assert_ne!(changed, module, "{before}");
+        assert_eq!(verdict(changed), Verdict::Violated, "{before}");
     }
 }

@@ -11,6 +11,7 @@ mod access;
 mod asynchronous;
 mod barrier;
 mod checkpoint;
+mod claims;
 mod dump;
 mod env;
 mod expression;
@@ -34,9 +35,8 @@ pub use hang::unpromised;
 pub use live::registers_of;
 
 use crate::event::{
-    AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
-    GraphError, Hierarchy, InstanceName, Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool,
-    TermRef, UnknownKind,
+    AgentId, CtaId, Event, EventGraph, EventId, EventKind, GraphBuilder, GraphError, Hierarchy, InstanceName,
+    Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
 use crate::synchronization::barrier::loose_barriers;
 use crate::synchronization::exchange::ResultKey;
@@ -49,8 +49,7 @@ use env::Env;
 use expression::Frame;
 use fencepost_dsl::index::Id as _;
 use fencepost_dsl::kernel::program::{
-    AccessOp, AddressBase, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Launch,
-    ObjectId, PartId, Program, RegisterId, StorageId,
+    AccessOp, Instruction, InstructionKind, Kernel, Launch, ObjectId, PartId, Program, RegisterId, StorageId,
 };
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Replication, Space};
@@ -247,24 +246,6 @@ impl Step<'_> {
     /// The same on another path.
     fn on<'t>(&'t self, state: &'t mut State) -> Step<'t> {
         Step { state, frame: self.frame, site: self.site }
-    }
-}
-
-/// The registers and locations that a condition looks at, in order of the text.
-fn final_operands(expression: &Expression) -> Vec<&Expression> {
-    match &expression.kind {
-        ExpressionKind::FinalRegister(..) | ExpressionKind::FinalValue(_) => vec![expression],
-        ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => final_operands(operand),
-        ExpressionKind::Binary(_, left, right) => {
-            [left, right].into_iter().flat_map(|operand| final_operands(operand)).collect()
-        }
-        ExpressionKind::Select(condition, then, otherwise) => {
-            [condition, then, otherwise].into_iter().flat_map(|operand| final_operands(operand)).collect()
-        }
-        ExpressionKind::Uncomputed { of, .. } => of.iter().flat_map(final_operands).collect(),
-        ExpressionKind::Constant(_) | ExpressionKind::Register(_) | ExpressionKind::Coordinate(_) => {
-            Vec::new()
-        }
     }
 }
 
@@ -571,48 +552,6 @@ impl<'a> Unroller<'a> {
         )?;
         self.relate_same_stores();
         Ok(())
-    }
-
-    fn evaluate_condition(&mut self, parameters: &Env) -> Result<(), UnrollError> {
-        let Some(goal) = &self.kernel.condition else { return Ok(()) };
-        let frame = Frame::of_kernel(self.kernel);
-        let state = State { live: TermPool::TRUE, env: parameters.clone() };
-        let condition = self.evaluate(&state, &frame, &goal.condition)?;
-        let filter = match &goal.filter {
-            Some(filter) => self.evaluate(&state, &frame, filter)?,
-            None => TermPool::TRUE,
-        };
-        let mut values = Vec::new();
-        for operand in
-            [Some(&goal.condition), goal.filter.as_ref()].into_iter().flatten().flat_map(final_operands)
-        {
-            let name = match &operand.kind {
-                ExpressionKind::FinalRegister(_, register) => self.kernel.registers[*register].name.clone(),
-                ExpressionKind::FinalValue(address) => match address.base {
-                    AddressBase::Object(object) => self.kernel.objects[object].name.clone(),
-                    AddressBase::Reference(_) | AddressBase::Flat { .. } => continue,
-                },
-                _ => continue,
-            };
-            if values.iter().all(|(known, _)| *known != name) {
-                let value = self.evaluate(&state, &frame, operand)?;
-                values.push((name, value));
-            }
-        }
-        let quantifier = goal.quantifier;
-        self.graph.condition = Some(ConditionGoal { span: goal.span, quantifier, condition, filter, values });
-        Ok(())
-    }
-
-    fn evaluate_finals(&mut self, parameters: &Env) -> Result<(), UnrollError> {
-        self.agent = AgentId(0);
-        let frame = Frame::of_kernel(self.kernel);
-        let state = State { live: TermPool::TRUE, env: parameters.clone() };
-        for goal in &self.kernel.finals {
-            let condition = self.evaluate(&state, &frame, &goal.condition)?;
-            self.graph.finals.push(FinalGoal { span: goal.span, kind: goal.kind, condition });
-        }
-        self.check_registers(self.kernel.span)
     }
 
     /// The front end promises that every register is assigned before it is read; a broken promise must not become a

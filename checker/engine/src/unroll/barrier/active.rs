@@ -59,10 +59,13 @@ impl Unroller<'_> {
         let number = self.active.all.len();
         let earlier = self.active.of_site.get(&place).cloned().unwrap_or_default();
         if earlier.len() >= EXECUTIONS_MAX || number >> PART_WIDTH != 0 {
-            let message =
-                "lanes of a warp execute this too often to look at each way in which they may do so together";
             let span = self.graph.sites[step.site].span;
-            return Err(UnrollError::unsupported("unsupported::active-mask", message, span, "this one"));
+            let value = EXECUTIONS_MAX as u64;
+            return Err(UnrollError::TooLarge {
+                limit: "executions of an activemask by a warp",
+                value,
+                span,
+            });
         }
         let (others, own): (Vec<usize>, Vec<usize>) =
             earlier.into_iter().partition(|&index| self.active.all[index].agent != self.agent);

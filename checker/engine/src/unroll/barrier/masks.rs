@@ -176,8 +176,12 @@ impl Unroller<'_> {
         let warp = self.graph.hierarchy.warp_of(self.agent);
         let span = self.graph.sites[step.site].span;
         if self.open_masks.comings.get(&(warp, kind)).is_some_and(|comings| comings.len() >= EXECUTIONS_MAX) {
-            let message = "lanes of a warp execute this too often with masks that are not known";
-            return Err(UnrollError::unsupported("unsupported::barrier-operand", message, span, "this one"));
+            let value = EXECUTIONS_MAX as u64;
+            return Err(UnrollError::TooLarge {
+                limit: "executions by a warp with computed masks",
+                value,
+                span,
+            });
         }
         let group = kind.map_or(Group::Warp(warp, u32::MAX), |kind| Group::Exchange(warp, u32::MAX, kind));
         let guard = step.state.live;
