@@ -13,8 +13,8 @@ const ALL_STEPS: (u64, u64) = (10, 72_000_000);
 const FIRST_STEPS: (u64, u64) = (10, 12_000_000);
 /// The same of compiled kernels, whose changes are few words and statements, so that what is to be found is found soon: of a
 /// try, and of all.
-const COMPILED_TRY: (u64, u64) = (2, 12_000_000);
-const COMPILED_STEPS: (u64, u64) = (4, 24_000_000);
+const COMPILED_TRY: (u64, u64) = (4, 30_000_000);
+const COMPILED_STEPS: (u64, u64) = (4, 60_000_000);
 /// How often a statement of a compiled kernel is put in elsewhere that has mended nothing where it was likelier; a check counts
 /// twice.
 pub(super) const ELSEWHERE_MAX: u32 = 4;
