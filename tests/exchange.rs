@@ -156,7 +156,7 @@ fn kernel(random: &mut Numbers, wrong: bool) -> Option<String> {
     let warp = Warp { values, mask };
     let (text, told) = instruction(random, mask);
     let list: Vec<String> = warp.values.iter().map(u32::to_string).collect();
-    // Numbers while the kernel is unrolled, and numbers that are read.
+    // Numbers while the kernel is unrolled, and numbers that are read; and so for the mask.
     let own = ["ld [given[laneid]]", "known"][random.below(2) as usize];
     let mut kernel = format!(
         "kernel k {{\n launch {{ lanes: {n_lanes} }}\n shared given[{n_lanes}]: u32 = {{{}}};\n var known: u32 = {};\n",
@@ -166,7 +166,18 @@ fn kernel(random: &mut Numbers, wrong: bool) -> Option<String> {
     for (lane, value) in warp.values.iter().enumerate().rev().skip(1) {
         let _ = writeln!(kernel, " if laneid == {lane} {{ known = {value}; }}");
     }
-    let _ = writeln!(kernel, " if (({mask:#x} >> laneid) & 1) == 1 {{\n  let v = {own};\n  {text}");
+    let is_told = random.below(3) == 0;
+    let (lanes, text) = match is_told {
+        true => ("m".to_owned(), text.replace(&format!(", {mask:#x};"), ", m;")),
+        false => (format!("{mask:#x}"), text),
+    };
+    if is_told {
+        let bits: Vec<&str> =
+            (0..n_lanes).map(|lane| if mask >> lane & 1 == 1 { "1" } else { "0" }).collect();
+        let _ = writeln!(kernel, " shared comes[{n_lanes}]: u32 = {{{}}};", bits.join(", "));
+        let _ = writeln!(kernel, " let m = vote.sync.ballot.b32 ld [comes[laneid]] == 1, {all:#x};");
+    }
+    let _ = writeln!(kernel, " if (({lanes} >> laneid) & 1) == 1 {{\n  let v = {own};\n  {text}");
     let victim = warp.taking_part().nth(random.below(u64::from(mask.count_ones())) as usize)?;
     let mut n_asserted = 0;
     for lane in warp.taking_part() {
@@ -296,4 +307,104 @@ fn lanes_leave_loops_together() {
     assert_eq!(codes(text), [""; 0]);
     let broken = text.replace("fence.acq_rel.gpu; let", "let");
     assert_eq!(codes(&broken), ["assert::violated", "race::uniform"]);
+}
+
+/// Lanes that execute `activemask` together are told the same, and every way to part them is looked at.
+#[test]
+fn lanes_that_run_together_are_told_so() {
+    let verdict = |n_lanes: u32, body: &str| {
+        let text = format!("kernel k {{ launch {{ lanes: {n_lanes} }} {body} }}");
+        let whole = verdict(&text, &model(&[]), &config(Treatment::DEFAULT));
+        assert_eq!(verdict(&text, &model(&[]), &config(Treatment::SLICED)), whole, "{body}");
+        whole
+    };
+    for n_lanes in [2, 3, 4] {
+        for lane in 0..n_lanes {
+            // Each mask with the lane is one that it may be told.
+            for mask in (0_u32..1 << n_lanes).filter(|mask| mask >> lane & 1 == 1) {
+                let body = format!("let m = activemask.b32; assert laneid != {lane} || m != {mask};");
+                assert_eq!(verdict(n_lanes, &body), Verdict::Violated, "{n_lanes}: {body}");
+            }
+        }
+        // No other; whoever is named is told the same; and so all that meet with it agree.
+        for claim in [
+            "assert ((m >> laneid) & 1) == 1;",
+            "let all = vote.sync.ballot.b32 true, m; assert all == m;",
+            "let same = match.any.sync.b32 m, m; assert same == m;",
+            "let {first, p} = shfl.sync.idx.b32 m, 0, 31, m; assert !((m & 1) == 1) || first == m;",
+            "let sum = redux.sync.add.u32 1, m; assert sum >= 1;",
+        ] {
+            let body = format!("let m = activemask.b32; {claim}");
+            assert_eq!(verdict(n_lanes, &body), Verdict::Proved, "{n_lanes}: {body}");
+        }
+        // Who does not come is in no mask, and each round has its own.
+        let apart = "if laneid == 0 { let m = activemask.b32; assert m == 1; }";
+        assert_eq!(verdict(n_lanes, apart), Verdict::Proved, "{n_lanes}");
+        let twice =
+            "var m: u32 = 0; for i in 0..2 { let n = activemask.b32; assert i == 0 || n == m; m = n; }";
+        assert_eq!(verdict(n_lanes, twice), Verdict::Violated, "{n_lanes}");
+    }
+}
+
+/// Lanes meet by the masks that they have, wherever these come from.
+#[test]
+fn lanes_with_one_mask_meet() {
+    let told = "let m = vote.sync.ballot.b32 ld [x[laneid]] == 0, 3;";
+    let cases: [(&str, &[&str]); 13] = [
+        ("bar.warp.sync m;", &[]),
+        // The one has computed it, the other knows it.
+        ("if laneid == 0 { bar.warp.sync m; } else { bar.warp.sync 3; }", &[]),
+        ("if laneid == 0 { bar.warp.sync m & 1; } else { bar.warp.sync 2; }", &[]),
+        // One of a few numbers.
+        (
+            "var n: u32 = 1; if m == 3 { n = 3; } if laneid == 0 { bar.warp.sync n; } else { bar.warp.sync 3; }",
+            &[],
+        ),
+        ("var n: u32 = 1; if m == 1 { n = 3; } if laneid == 0 { bar.warp.sync n; }", &[]),
+        // It orders memory, and what lanes tell one another does not.
+        ("st [y[laneid]], 1; bar.warp.sync m; let w = ld [y[laneid ^ 1]];", &[]),
+        (
+            "st [y[laneid]], 1; let z = vote.sync.any.pred true, m; let w = ld [y[laneid ^ 1]];",
+            &["race::uniform"],
+        ),
+        // The n-th meets the n-th.
+        ("bar.warp.sync m; st [y[laneid]], 1; bar.warp.sync m; let w = ld [y[laneid ^ 1]];", &[]),
+        // One never comes, or with another mask.
+        ("if laneid == 0 { bar.warp.sync m; }", &["deadlock::barrier-never-completes"]),
+        ("bar.warp.sync m & (3 - laneid);", &["deadlock::barrier-never-completes"]),
+        // A lane that its own mask leaves out.
+        ("let z = vote.sync.any.pred true, m & 2;", &["barrier::lane-not-in-mask"]),
+        // Who has exited is not waited for, but at a barrier.
+        ("if laneid == 0 { exit; } let z = vote.sync.ballot.b32 true, m; assert z == 2;", &[]),
+        ("if laneid == 0 { exit; } bar.warp.sync m;", &["deadlock::barrier-never-completes"]),
+    ];
+    for (body, expected) in cases {
+        assert_eq!(codes(&of_two_lanes(&format!("{told} {body}"))), expected, "{body}");
+    }
+}
+
+/// A coalesced group of cooperative groups: who runs together adds its number with one atomic, and each stores to a place of its
+/// own. Each of the changes takes away something of that.
+#[test]
+fn a_coalesced_group_of_a_compiled_kernel() {
+    let harness = "global src[4]: u32;\nglobal count: u32 = 0;\nglobal out[4]: u32 = 0;\n\
+                   import \"reduce.ptx\" entry aggregate as k {\n launch { block: 4 }\n param 0 = &src; param 1 = &count; \
+                   param 2 = &out;\n}\n";
+    let module = fencepost_tests::compiled::text("reduce.ptx");
+    let verdict = |module: String| {
+        let source = fencepost::Source::text("k.fence", harness).with("reduce.ptx", module);
+        let options = fencepost::Options::default().repairs(false);
+        fencepost::check(source, &options).expect("it is well-formed").verdict()
+    };
+    assert_eq!(verdict(module.clone()), Verdict::Proved);
+    for (before, after) in [
+        ("activemask.b32 %r6;", "mov.b32 %r6, -1;"),
+        ("popc.b32 \t%r10, %r6;", "mov.b32 %r10, 1;"),
+        ("shfl.sync.idx.b32 \t%r15|%p3, %r19, %r13, %r14, %r6;", "mov.b32 %r15, %r19;"),
+        ("atom.global.add.u32 \t%r19, [%rd7], %r10;", "ld.relaxed.gpu.global.u32 %r19, [%rd7];"),
+    ] {
+        let changed = module.replace(before, after);
+        assert_ne!(changed, module, "{before}");
+        assert_eq!(verdict(changed), Verdict::Violated, "{before}");
+    }
 }

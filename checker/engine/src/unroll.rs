@@ -11,6 +11,7 @@ mod access;
 mod asynchronous;
 mod barrier;
 mod checkpoint;
+mod claims;
 mod dump;
 mod env;
 mod expression;
@@ -36,9 +37,8 @@ pub use live::registers_of;
 pub use options::UnrollOptions;
 
 use crate::event::{
-    AgentId, ConditionGoal, CtaId, Event, EventGraph, EventId, EventKind, FinalGoal, GraphBuilder,
-    GraphError, Hierarchy, InstanceName, Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool,
-    TermRef, UnknownKind,
+    AgentId, CtaId, Event, EventGraph, EventId, EventKind, GraphBuilder, GraphError, Hierarchy, InstanceName,
+    Location, LocationId, MbarrierId, Role, Site, SiteId, TermPool, TermRef, UnknownKind,
 };
 use crate::synchronization::barrier::loose_barriers;
 use crate::synchronization::exchange::ResultKey;
@@ -46,13 +46,12 @@ use crate::synchronization::log::{Group, MbarrierLog};
 use crate::synchronization::{self, Logs, lifetime};
 use crate::work::{self, Work};
 use asynchronous::AsyncLog;
-use barrier::{Alignment, BarrierRecorder, contains_aligned};
+use barrier::{ActiveLog, Alignment, BarrierRecorder, OpenGroup, OpenMasks, contains_aligned};
 use env::Env;
 use expression::Frame;
 use fencepost_dsl::index::Id as _;
 use fencepost_dsl::kernel::program::{
-    AccessOp, AddressBase, Expression, ExpressionKind, Instruction, InstructionKind, Kernel, Launch,
-    ObjectId, PartId, Program, RegisterId, StorageId,
+    AccessOp, Instruction, InstructionKind, Kernel, Launch, ObjectId, PartId, Program, RegisterId, StorageId,
 };
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Replication, Space};
@@ -86,21 +85,23 @@ pub fn unroll(
     }
     let (mut unroller, mut parameters) = run(program, kernel, launch, options, Known::default())?;
     for _ in 0..RUNS_MAX {
-        let exchanged = unroller.exchanged_numbers();
-        if exchanged.len() == unroller.barriers.log.exchanges.known.len() {
+        let (exchanged, masks) = (unroller.exchanged_numbers(), &unroller.open_masks);
+        if exchanged.len() == unroller.barriers.log.exchanges.known.len() && masks.found == masks.known {
             break;
         }
-        let known = Known { exchanged, ..Known::default() };
+        let known = Known { exchanged, open: masks.found.clone(), ..Known::default() };
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
     let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
     let exchanged = unroller.barriers.log.exchanges.known.clone();
     let never_full = unroller.never_full_mbarriers();
-    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged, never_full };
+    let open = unroller.open_masks.known.clone();
+    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged, never_full, open };
     let has_learnt = unroller.barriers.log.loose != known.loose || !known.never_full.is_empty();
     if has_learnt || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
+    unroller.check_open_masks()?;
     unroller.finish()?;
     unroller.evaluate_finals(&parameters)?;
     unroller.evaluate_condition(&parameters)?;
@@ -131,6 +132,8 @@ struct Known {
     exchanged: SortedMap<ResultKey, u128>,
     /// Mbarriers that threads drop out of and at which no arrival is one too many.
     never_full: SortedSet<(LocationId, u32)>,
+    /// Where lanes meet whose masks are no numbers.
+    open: SortedSet<OpenGroup>,
 }
 
 /// Runs all threads.
@@ -144,6 +147,7 @@ fn run<'a>(
     let mut unroller = Unroller::new(program, kernel, launch, options);
     unroller.barriers = BarrierRecorder::new(known.loose);
     unroller.barriers.log.exchanges.known = known.exchanged;
+    unroller.open_masks.known = known.open;
     unroller.writers = known.writers;
     unroller.never_full = known.never_full;
     let may_cancel = host::launched(program, kernel, launch)
@@ -190,24 +194,6 @@ impl Step<'_> {
     }
 }
 
-/// The registers and locations that a condition looks at, in order of the text.
-fn final_operands(expression: &Expression) -> Vec<&Expression> {
-    match &expression.kind {
-        ExpressionKind::FinalRegister(..) | ExpressionKind::FinalValue(_) => vec![expression],
-        ExpressionKind::Unary(_, operand) | ExpressionKind::Convert(operand) => final_operands(operand),
-        ExpressionKind::Binary(_, left, right) => {
-            [left, right].into_iter().flat_map(|operand| final_operands(operand)).collect()
-        }
-        ExpressionKind::Select(condition, then, otherwise) => {
-            [condition, then, otherwise].into_iter().flat_map(|operand| final_operands(operand)).collect()
-        }
-        ExpressionKind::Uncomputed { of, .. } => of.iter().flat_map(final_operands).collect(),
-        ExpressionKind::Constant(_) | ExpressionKind::Register(_) | ExpressionKind::Coordinate(_) => {
-            Vec::new()
-        }
-    }
-}
-
 struct Unroller<'a> {
     program: &'a Program,
     /// What is checked: a kernel or a program.
@@ -224,6 +210,10 @@ struct Unroller<'a> {
     live: Live,
     sites: IndexMap<Site, ()>,
     barriers: BarrierRecorder,
+    /// Which lanes execute `activemask` together.
+    active: ActiveLog,
+    /// Where lanes meet whose masks are no numbers.
+    open_masks: OpenMasks,
     aligned: Alignment,
     mbarriers: MbarrierLog,
     mbarrier_of: SortedMap<(LocationId, u32), MbarrierId>,
@@ -297,6 +287,8 @@ impl<'a> Unroller<'a> {
             live: Live::new(program, kernel),
             sites: IndexMap::new(),
             barriers: BarrierRecorder::default(),
+            active: ActiveLog::default(),
+            open_masks: OpenMasks::default(),
             aligned: Alignment::new(aligned),
             mbarriers: MbarrierLog::default(),
             mbarrier_of: SortedMap::new(),
@@ -488,6 +480,8 @@ impl<'a> Unroller<'a> {
 
     /// States what the threads do together.
     fn finish(&mut self) -> Result<(), UnrollError> {
+        self.state_active_masks();
+        self.state_open_masks();
         let logs = Logs {
             barriers: &self.barriers.log,
             aligned: &self.aligned.log,
@@ -503,48 +497,6 @@ impl<'a> Unroller<'a> {
         )?;
         self.relate_same_stores();
         Ok(())
-    }
-
-    fn evaluate_condition(&mut self, parameters: &Env) -> Result<(), UnrollError> {
-        let Some(goal) = &self.kernel.condition else { return Ok(()) };
-        let frame = Frame::of_kernel(self.kernel);
-        let state = State { live: TermPool::TRUE, env: parameters.clone() };
-        let condition = self.evaluate(&state, &frame, &goal.condition)?;
-        let filter = match &goal.filter {
-            Some(filter) => self.evaluate(&state, &frame, filter)?,
-            None => TermPool::TRUE,
-        };
-        let mut values = Vec::new();
-        for operand in
-            [Some(&goal.condition), goal.filter.as_ref()].into_iter().flatten().flat_map(final_operands)
-        {
-            let name = match &operand.kind {
-                ExpressionKind::FinalRegister(_, register) => self.kernel.registers[*register].name.clone(),
-                ExpressionKind::FinalValue(address) => match address.base {
-                    AddressBase::Object(object) => self.kernel.objects[object].name.clone(),
-                    AddressBase::Reference(_) | AddressBase::Flat { .. } => continue,
-                },
-                _ => continue,
-            };
-            if values.iter().all(|(known, _)| *known != name) {
-                let value = self.evaluate(&state, &frame, operand)?;
-                values.push((name, value));
-            }
-        }
-        let quantifier = goal.quantifier;
-        self.graph.condition = Some(ConditionGoal { span: goal.span, quantifier, condition, filter, values });
-        Ok(())
-    }
-
-    fn evaluate_finals(&mut self, parameters: &Env) -> Result<(), UnrollError> {
-        self.agent = AgentId(0);
-        let frame = Frame::of_kernel(self.kernel);
-        let state = State { live: TermPool::TRUE, env: parameters.clone() };
-        for goal in &self.kernel.finals {
-            let condition = self.evaluate(&state, &frame, &goal.condition)?;
-            self.graph.finals.push(FinalGoal { span: goal.span, kind: goal.kind, condition });
-        }
-        self.check_registers(self.kernel.span)
     }
 
     /// The front end promises that every register is assigned before it is read; a broken promise must not become a

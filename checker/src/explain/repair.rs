@@ -20,6 +20,7 @@ mod cluster;
 mod compiled;
 mod crossing;
 mod effect;
+mod effort;
 mod find;
 mod flags;
 mod grammar;
@@ -50,7 +51,8 @@ mod values;
 use crate::verdict::Property;
 
 pub(crate) use effect::{Wrong, only_hides};
-pub use find::{Job, Tries, find, worth};
+pub use effort::worth;
+pub use find::{Job, Tries, find};
 pub(crate) use find::{Key, key};
 pub(crate) use handed::{HANDED_MAX, Handed};
 pub(crate) use propose::{Ground, proposals};

@@ -101,7 +101,8 @@ impl<'a> Trial<'a> {
         let kernel = &failure.program.kernels[failure.place.0];
         let steps = failure.outcome.statistics.steps;
         let config = self.setting.config;
-        let config = Config { budget: repair::worth(steps).min(self.allowance.left()), ..config.clone() };
+        let config =
+            Config { budget: repair::worth(kernel, steps).min(self.allowance.left()), ..config.clone() };
         let model = &self.setting.model.resolved;
         let job =
             repair::Job { texts: &failure.texts, program: &failure.program, kernel, model, config: &config };

@@ -5,14 +5,18 @@
 //! one unknown per generation that says whether it completes. Otherwise the generation is a term, and each wait has an
 //! unknown of its own. What completion means is stated once all threads are there, in [`crate::synchronization`].
 
+mod active;
 mod aligned;
 mod cluster;
 mod elect;
 mod exchange;
+mod masks;
 mod registers;
 
+pub use active::ActiveLog;
 pub use aligned::{Alignment, contains_aligned};
 pub use elect::ElectionResult;
+pub use masks::{OpenGroup, OpenMasks};
 
 use super::{Step, UnrollError, Unroller};
 use crate::event::{EventKind, Fact, Misuse, TermPool, TermRef, UnknownKind};
@@ -21,6 +25,7 @@ use crate::findings::MisuseKind;
 use crate::synchronization::log::{BarrierLog, Execution, Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierKind, BarrierReduction, BinaryOp, Expression};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use masks::Mask;
 
 /// Barriers of a CTA (BR-1).
 const N_BARRIERS: u128 = 16;
@@ -134,9 +139,14 @@ impl Unroller<'_> {
 
     /// Runs `bar.warp.sync`.
     pub(super) fn warp_sync(&mut self, step: &mut Step<'_>, mask: &Expression) -> Result<(), UnrollError> {
-        let Some(value) = self.own_mask(step, mask, &findings::barrier::WARP_BARRIER_WITHOUT_OWN_LANE)?
-        else {
-            return Ok(());
+        let misuse = &findings::barrier::WARP_BARRIER_WITHOUT_OWN_LANE;
+        let value = match self.mask_of(step, (mask, None), misuse)? {
+            Some(Mask::Known(value)) => value,
+            Some(Mask::Open(mask)) => {
+                self.meet(step, (mask, None), (TermPool::FALSE, None))?;
+                return Ok(());
+            }
+            None => return Ok(()),
         };
         let group = Group::Warp(self.graph.hierarchy.warp_of(self.agent), value);
         let generation = self.generation(group, step.state.live);

@@ -8,8 +8,8 @@ use super::{State, Step, UnrollError, Unroller};
 use crate::event::{EventKind, ObligationKind, Reachable, RestrictedFence, TermPool, UnknownKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{
-    Address, BinaryOp, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId,
-    SpaOp, Statement, StatementKind,
+    Address, Expression, FunctionId, Instruction, InstructionKind, ProxyFenceKind, RegisterId, SpaOp,
+    Statement, StatementKind,
 };
 use fencepost_dsl::vocabulary::{FenceSem, ProxyFence, Sem, SyncRestrict};
 
@@ -138,7 +138,9 @@ impl Unroller<'_> {
         span: Span,
         instruction: &Instruction,
     ) -> Result<(), UnrollError> {
-        if self.split_by_target(state, frame, span, instruction)? {
+        if self.split_by_target(state, frame, span, instruction)?
+            || self.split_by_mask(state, frame, (span, instruction))?
+        {
             return Ok(());
         }
         self.check_host(instruction, span)?;
@@ -221,17 +223,7 @@ impl Unroller<'_> {
                 let result = ElectionResult { leader: *leader, predicate: *predicate };
                 self.elect(step, mask, result)
             }
-            InstructionKind::ActiveMask { destination } => {
-                if let Some(register) = *destination {
-                    let lane = self.graph.hierarchy.threads[self.agent].lane;
-                    let terms = &mut self.graph.terms;
-                    let (_, others) = terms.fresh(32, UnknownKind::Uncomputed(step.site));
-                    let own = terms.constant(1_u128 << lane.min(31), 32);
-                    let lanes = terms.binary(BinaryOp::Or, others, own);
-                    step.state.env.set(register, lanes);
-                }
-                Ok(())
-            }
+            InstructionKind::ActiveMask { destination } => self.active_mask(step, *destination),
             InstructionKind::Exchange(exchange) => self.exchange(step, exchange),
             InstructionKind::GetCtaRank { destination, address } => {
                 let place = self.place(step.state, step.frame, address)?;

@@ -397,10 +397,31 @@ struct Use {
     statement: &'static str,
     /// How an opcode of the kernel begins without which it is not.
     with: &'static [&'static str],
+    /// … and a word that it has.
+    word: &'static str,
     /// Why something is found that it is meant for.
     reason: fn(&Reason) -> bool,
     /// … and how the name of a finding begins that needs no reason.
     finding: &'static [&'static str],
+}
+
+impl Use {
+    /// Whether it has to do with an instruction.
+    fn is_with(&self, own: &Instruction) -> bool {
+        let begins = self.with.is_empty() || self.with.iter().any(|with| own.opcode.starts_with(with));
+        begins && own.opcode.contains(self.word)
+    }
+
+    /// Whether the reason is one that it is meant for: that nobody waits is about the operation that it waits for.
+    fn is_asked(&self, ground: &Ground<'_>, reason: &Reason) -> bool {
+        let is_own = match reason {
+            Reason::NotCompleted { event, known: None, .. } => {
+                ground.instruction(ground.started_by(*event)).is_none_or(|own| self.is_with(own))
+            }
+            _ => true,
+        };
+        is_own && (self.reason)(reason)
+    }
 }
 
 /// Nobody waits for an operation.
@@ -431,50 +452,69 @@ const USES: &[Use] = &[
     Use {
         statement: "fence.proxy.async",
         with: &["cp.async.bulk", "cp.reduce.async.bulk", "wgmma", "tcgen05"],
+        word: "",
         reason: |reason| {
             matches!(reason, Reason::MissingProxyFence { .. } | Reason::ProxyFencesOutOfOrder { .. })
         },
         finding: &[],
     },
-    Use { statement: "fence.mbarrier_init", with: &["mbarrier.init"], reason: |_| false, finding: &[INIT] },
+    Use {
+        statement: "fence.mbarrier_init",
+        with: &["mbarrier.init"],
+        word: "",
+        reason: |_| false,
+        finding: &[INIT],
+    },
     Use {
         statement: "cp.async.wait_all",
         with: &["cp.async.ca", "cp.async.cg"],
+        word: "",
         reason: is_open,
         finding: &["lifetime::operation"],
     },
     Use {
         statement: "cp.async.bulk.wait_group",
         with: BULK,
+        word: ".bulk_group",
         reason: is_open,
         finding: &["lifetime::operation"],
     },
     Use {
         statement: "wgmma.fence",
         with: &["wgmma"],
+        word: "",
         reason: |reason| matches!(reason, Reason::MatrixFenceTooEarly { .. }),
         finding: &["async::no-matrix-fence"],
     },
-    Use { statement: "wgmma.wait_group", with: &["wgmma"], reason: is_open, finding: &["async::registers"] },
+    Use {
+        statement: "wgmma.wait_group",
+        with: &["wgmma"],
+        word: "",
+        reason: is_open,
+        finding: &["async::registers"],
+    },
     Use {
         statement: "tcgen05",
         with: &["tcgen05"],
+        word: "",
         reason: |reason| matches!(reason, Reason::TensorOrder { .. }),
         finding: &["async::"],
     },
     Use {
         statement: "griddepcontrol.wait",
         with: &["griddepcontrol"],
+        word: "",
         reason: |reason| matches!(reason, Reason::Overlapping { .. }),
         finding: &[],
     },
     Use {
         statement: "barrier.cluster",
         with: &["mapa", "barrier.cluster", "cp.async.bulk"],
+        word: "",
         reason: is_apart,
         finding: &["lifetime::peer"],
     },
-    Use { statement: "bar.", with: &[], reason: is_apart, finding: &[INIT] },
+    Use { statement: "bar.", with: &[], word: "", reason: is_apart, finding: &[INIT] },
 ];
 
 /// Statements that order or complete, put in near what was found.
@@ -516,12 +556,35 @@ fn missing(ground: &Ground<'_>, compiled: &Compiled, near: &[&Instruction], foun
     }
 }
 
+/// Whether two instructions touch one place from different warps.
+fn is_among_warps(ground: &Ground<'_>, (a, b): (EventId, EventId)) -> bool {
+    let graph = ground.graph();
+    let constant = |term| graph.terms.constant_value(term);
+    let of_site = |event: EventId| {
+        let own = graph.events.iter().filter(move |own| own.site == graph.events[event].site);
+        let places = own.filter_map(|own| Some((graph.hierarchy.warp_of(own.agent?), own.kind.access()?)));
+        places.collect::<Vec<_>>()
+    };
+    let (first, second) = (of_site(a), of_site(b));
+    first.iter().any(|(warp, one)| {
+        let touches = |(of, other): &(u32, &crate::event::Access)| {
+            let overlaps = match (constant(one.offset), constant(other.offset)) {
+                (Some(x), Some(y)) => {
+                    x < y + u128::from(other.width_bytes) && y < x + u128::from(one.width_bytes)
+                }
+                _ => one.offset == other.offset,
+            };
+            of != warp && one.location == other.location && overlaps
+        };
+        second.iter().any(touches)
+    })
+}
+
 /// How unlikely a statement is what is missing; `None` if it cannot be.
 fn base(ground: &Ground<'_>, form: &Form, statement: &str) -> Option<u32> {
     let graph = ground.graph();
     let own = USES.iter().find(|own| form.name.starts_with(own.statement));
-    let has = |with: &&str| ground.syntax.instructions.iter().any(|own| own.opcode.starts_with(with));
-    if own.is_some_and(|own| !own.with.is_empty() && !own.with.iter().any(has)) {
+    if own.is_some_and(|own| !ground.syntax.instructions.iter().any(|known| own.is_with(known))) {
         return None;
     }
     let launch = graph.hierarchy.launch();
@@ -561,12 +624,14 @@ fn base(ground: &Ground<'_>, form: &Form, statement: &str) -> Option<u32> {
     }
     let code = ground.explanation.code;
     let is_told = own.is_some_and(|own| own.finding.iter().any(|finding| code.starts_with(finding)));
-    let is_asked = own.is_some_and(|own| ground.has(own.reason));
+    let is_asked = own.is_some_and(|own| ground.has(|reason| own.is_asked(ground, reason)));
     let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. });
     // Who starts the kernel with more warps means all of them; of several warps, those that need not meet need not wait.
     let extra = match form.name {
         "bar.sync" if launch.warps == 1 => 0,
         "bar.warp.sync" if launch.warps == 1 => 3,
+        // What goes wrong between the warps as well a warp's barrier does not mend.
+        "bar.warp.sync" if pairs.iter().any(|&pair| is_among_warps(ground, pair)) => 6,
         "bar.sync" if same_warp => 4,
         _ => 3,
     };

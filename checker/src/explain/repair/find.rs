@@ -5,6 +5,7 @@
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
 use super::effect::{Where, Wrong, only_hides};
+use super::effort;
 use super::handed::{HANDED_MAX, Handed};
 use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
 use super::syntax::Syntax;
@@ -19,7 +20,7 @@ use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump_of;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
-use fencepost_dsl::sorted::SortedSet;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::{SourceMap, Span};
 
 /// Single changes looked at per launch.
@@ -30,25 +31,12 @@ const CHECKED_MAX: usize = 40;
 const PARTIAL_MAX: usize = 4;
 /// Changes tried beside one that mends a part, for each finding that is left.
 const SECONDS_MAX: usize = 8;
-/// Steps of a try, as a multiple of those of the check, and at least.
-const TRY_STEPS: (u64, u64) = (6, 3_000_000);
-
-/// Steps that all tries of a launch may take: as a multiple of those of its check, and however short that was.
-const ALL_STEPS: (u64, u64) = (10, 72_000_000);
-/// … of which so much is for what is tried at first, each try within [`TRY_STEPS`]; the rest is for those that were not
-/// decided, since a proof may take many times what it takes to find something violated.
-const FIRST_STEPS: (u64, u64) = (10, 12_000_000);
 /// Changes tried behind one that mends everything, for one with which each read sees what it had better see.
 const BETTER_MAX: usize = 24;
 /// Executions that changes have left and that are kept for the next ones.
 const LEFT_OVER_MAX: usize = 6;
 /// Changes that were not decided and are tried again.
 const AGAIN_MAX: usize = 6;
-
-/// What looking for repairs may take, for a launch whose check took so many steps.
-pub fn worth(steps: u64) -> u64 {
-    steps.saturating_mul(ALL_STEPS.0).saturating_add(ALL_STEPS.1)
-}
 
 /// What a repair is for.
 #[derive(Clone, Copy)]
@@ -198,10 +186,11 @@ impl Search<'_> {
         // What mends everything, and has some read see what it had better not.
         let mut second: Option<(Repair, usize)> = None;
         let mut undecided: Vec<&Proposal> = Vec::new();
-        let first = self.own_steps().saturating_mul(FIRST_STEPS.0).saturating_add(FIRST_STEPS.1);
+        let first = effort::at_first(self.own_steps());
         // What no answer comes of soon is asked again with what is left then.
         let first = if self.has_looked_for_more() { first.min(self.allowance.left() / 2) } else { first };
         let mut n_checked = 0;
+        let mut in_vain: SortedMap<&str, u32> = SortedMap::new();
         for (number, &(_, target, proposal)) in all.iter().enumerate() {
             let is_enough = n_checked >= CHECKED_MAX || self.allowance.used() >= first;
             if self.allowance.used_up().is_some() || is_enough {
@@ -214,11 +203,18 @@ impl Search<'_> {
                     break;
                 }
             }
+            let statement = effort::put_in(self.job.kernel, proposal);
+            if statement.is_some_and(|own| in_vain.get(own).is_some_and(|&n| n >= effort::ELSEWHERE_MAX)) {
+                continue;
+            }
             let Some(changed) = self.job.texts.changed(&proposal.edits) else { continue };
             let Some(variant) = self.variant(&changed, &self.outcome.launch) else { continue };
             if let Some(stays) = self.replayed(&variant, target) {
                 self.tries.n += 1;
                 let is_part = self.keys.contains(&stays) && stays != self.keys[target];
+                if let Some(own) = statement {
+                    *in_vain.entry(own).or_default() += 1;
+                }
                 if is_part && proposal.rank != STRONG_ENDS && promising.len() < PARTIAL_MAX {
                     promising.push((target, proposal));
                 }
@@ -252,6 +248,11 @@ impl Search<'_> {
             }
             let is_known = |key: &Key| self.keys.contains(key);
             let misses = |key: &Key| *key == self.keys[target];
+            if let Some(own) = statement
+                && done.left.iter().any(misses)
+            {
+                *in_vain.entry(own).or_default() += 2;
+            }
             if done.verdict == Verdict::Violated
                 && done.left.iter().all(|key| is_known(key) && !misses(key))
                 && proposal.rank != STRONG_ENDS
@@ -591,8 +592,7 @@ impl Search<'_> {
 
     /// The steps that a try may take.
     fn most(&self) -> u64 {
-        let (times, least) = TRY_STEPS;
-        self.own_steps().saturating_mul(times).saturating_add(least)
+        effort::of_try(self.job.kernel, self.own_steps())
     }
 
     /// A check of the changed program; `None` if there is none.

@@ -2,12 +2,11 @@
 //! `activemask`.
 //!
 //! Their form is checked, and that what they name is there; nothing comes of them but the value of a policy, or a mask of
-//! lanes, of which nothing is known but that the own lane is in it: which lanes run together is the hardware's choice, at every
-//! instruction anew.
+//! lanes that execute the instruction together: which those are is the hardware's choice, at every instruction anew.
 //! `discard` is not among them: it destroys data.
 
 use super::words::Words;
-use super::{Built, Family, Key, form, may, must, since};
+use super::{Built, Family, Key, Traits, form, may, must, since};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
 use crate::kernel::program::{Address, ElementKind, InstructionKind};
@@ -49,6 +48,7 @@ pub(super) static ACTIVE: Family = Family {
         Ok((InstructionKind::ActiveMask { destination }, vec![destination]))
     })
     .result(&[("", 32)])
+    .traits(Traits::ACTS)
     .operands("lanes = …")],
 };
 

@@ -8,6 +8,7 @@
 //! find their number in the block, all threads are run once more with it, so that branches and addresses see it.
 
 use super::super::{Step, UnrollError, Unroller};
+use super::masks::Mask;
 use crate::event::{AgentId, EventKind, TermPool, TermRef, UnknownKind};
 use crate::findings;
 use crate::synchronization::exchange::{self, Exchanged, ResultKey};
@@ -22,9 +23,8 @@ impl Unroller<'_> {
         step: &mut Step<'_>,
         exchange: &Exchange,
     ) -> Result<(), UnrollError> {
-        let Some(mask) =
-            self.own_mask(step, &exchange.mask, &findings::barrier::EXCHANGE_WITHOUT_OWN_LANE)?
-        else {
+        let misuse = &findings::barrier::EXCHANGE_WITHOUT_OWN_LANE;
+        let Some(mask) = self.mask_of(step, (&exchange.mask, Some(exchange.kind)), misuse)? else {
             return Ok(());
         };
         let value = self.evaluate(step.state, step.frame, &exchange.value)?;
@@ -37,21 +37,14 @@ impl Unroller<'_> {
             }
             _ => None,
         };
-        let group = Group::Exchange(self.graph.hierarchy.warp_of(self.agent), mask, exchange.kind);
-        let generation = self.generation(group, step.state.live);
-        let guard = step.state.live;
-        let operands = (TermPool::FALSE, None);
-        self.run_barrier(step, (group, generation), Form::Sync, operands, EventKind::BarrierArrive)?;
-        let execution = self.barriers.log.executions.len() - 1;
-        let exchanges = &mut self.barriers.log.exchanges;
-        exchanges.brought.entry(group).or_default().push((execution, value));
-        if let Generation::Static(k) = generation {
-            exchanges.ways.entry((group, k, self.agent)).or_default().push((guard, value));
-        } else {
-            exchanges.dynamic.insert((group, self.agent));
-        }
-        let exchanged = Exchanged { execution, lane, source: source.map(|(lane, _)| lane) };
-        let result = self.result(exchanged, value, (group, generation));
+        let result = match mask {
+            Mask::Known(mask) => {
+                self.exchange_at(step, (mask, exchange.kind), (value, source.map(|of| of.0)))?
+            }
+            Mask::Open(mask) => {
+                self.meet(step, (mask, Some(exchange.kind)), (value, source.map(|of| of.0)))?
+            }
+        };
         self.set(step, exchange.destination, result);
         if exchange.predicate.is_some() {
             let holds = match source {
@@ -66,6 +59,31 @@ impl Unroller<'_> {
             self.set(step, exchange.predicate, holds);
         }
         Ok(())
+    }
+
+    /// With a mask that is a number; what the lane is told.
+    fn exchange_at(
+        &mut self,
+        step: &mut Step<'_>,
+        (mask, kind): (u32, ExchangeKind),
+        (value, source): (TermRef, Option<TermRef>),
+    ) -> Result<TermRef, UnrollError> {
+        let lane = self.graph.hierarchy.threads[self.agent].lane;
+        let group = Group::Exchange(self.graph.hierarchy.warp_of(self.agent), mask, kind);
+        let generation = self.generation(group, step.state.live);
+        let guard = step.state.live;
+        let operands = (TermPool::FALSE, None);
+        self.run_barrier(step, (group, generation), Form::Sync, operands, EventKind::BarrierArrive)?;
+        let execution = self.barriers.log.executions.len() - 1;
+        let exchanges = &mut self.barriers.log.exchanges;
+        exchanges.brought.entry(group).or_default().push((execution, value));
+        if let Generation::Static(k) = generation {
+            exchanges.ways.entry((group, k, self.agent)).or_default().push((guard, value));
+        } else {
+            exchanges.dynamic.insert((group, self.agent));
+        }
+        let exchanged = Exchanged { execution, lane, source };
+        Ok(self.result(exchanged, value, (group, generation)))
     }
 
     fn set(&mut self, step: &mut Step<'_>, register: Option<RegisterId>, value: TermRef) {

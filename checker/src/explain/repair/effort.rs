@@ -1,0 +1,51 @@
+//! What looking for repairs may take, in steps, the same on every machine.
+
+use super::propose::Proposal;
+use super::{Edit, EditKind};
+use fencepost_dsl::kernel::program::Kernel;
+
+/// Steps of a try, as a multiple of those of the check, and at least.
+const TRY_STEPS: (u64, u64) = (6, 3_000_000);
+/// Steps that all tries of a launch may take: as a multiple of those of its check, and however short that was.
+const ALL_STEPS: (u64, u64) = (10, 72_000_000);
+/// … of which so much is for what is tried at first, each try within [`TRY_STEPS`]; the rest is for those that were not
+/// decided, since a proof may take many times what it takes to find something violated.
+const FIRST_STEPS: (u64, u64) = (10, 12_000_000);
+/// The same of compiled kernels, whose changes are few words and statements, so that what is to be found is found soon: of a
+/// try, and of all.
+const COMPILED_TRY: (u64, u64) = (4, 30_000_000);
+const COMPILED_STEPS: (u64, u64) = (4, 60_000_000);
+/// How often a statement of a compiled kernel is put in elsewhere that has mended nothing where it was likelier; a check counts
+/// twice.
+pub(super) const ELSEWHERE_MAX: u32 = 4;
+
+fn times((times, least): (u64, u64), steps: u64) -> u64 {
+    steps.saturating_mul(times).saturating_add(least)
+}
+
+fn is_compiled(kernel: &Kernel) -> bool {
+    kernel.flat.is_some()
+}
+
+/// What looking for repairs may take, for a launch of a kernel whose check took so many steps.
+pub fn worth(kernel: &Kernel, steps: u64) -> u64 {
+    times(if is_compiled(kernel) { COMPILED_STEPS } else { ALL_STEPS }, steps)
+}
+
+/// What one try may take.
+pub(super) fn of_try(kernel: &Kernel, steps: u64) -> u64 {
+    times(if is_compiled(kernel) { COMPILED_TRY } else { TRY_STEPS }, steps)
+}
+
+/// What the first round of tries may take.
+pub(super) fn at_first(steps: u64) -> u64 {
+    times(FIRST_STEPS, steps)
+}
+
+/// The statement of a compiled kernel that a change puts in, and nothing else.
+pub(super) fn put_in<'p>(kernel: &Kernel, proposal: &'p Proposal) -> Option<&'p str> {
+    match proposal.edits.as_slice() {
+        [Edit { kind: EditKind::Insert { text, .. }, .. }] if is_compiled(kernel) => Some(text),
+        _ => None,
+    }
+}
