@@ -3,7 +3,7 @@
 //! That is the hardware's choice, at every instruction anew; but lanes that execute one together are told the same, and a lane
 //! that is named has come there. So the executions of an instruction by a warp are parted: each joins that of a lane before it
 //! which heads a part, or heads one itself, and every way to part them is an execution. Nobody waits, and no memory is ordered
-//! (MM-37); that whoever is named has got there is said by the edges that exits have.
+//! (MM-37, A-58); that whoever is named has got there is said by the edges that exits have.
 
 use super::super::{Step, UnrollError, Unroller};
 use crate::event::{AgentId, BaseRelation, Edge, EventId, EventKind, SiteId, TermPool, TermRef, UnknownKind};
