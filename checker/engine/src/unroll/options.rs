@@ -20,9 +20,9 @@ pub struct UnrollOptions {
     pub elects_first: bool,
     /// Whether a compare-and-swap that fails writes the old value back (variant `failed-cas-writes`, A-4).
     pub failed_cas_writes: bool,
-    /// Whether to say where threads can stop for good ([`EventGraph::blocked`]).
+    /// Whether to say where threads can stop for good ([`EventGraph::blocked`](crate::event::EventGraph::blocked)).
     pub hangs: bool,
-    /// Whether some clusters may not have started ([`EventGraph::starts`]).
+    /// Whether some clusters may not have started ([`EventGraph::starts`](crate::event::EventGraph::starts)).
     pub starts: bool,
     /// How the phases of mbarriers are found.
     pub mbarrier_encoding: MbarrierEncoding,
