@@ -40,6 +40,13 @@ pub(super) enum Sliced {
     Decided(Box<Found>, Statistics),
 }
 
+impl Sliced {
+    /// Of a launch without slices: what goes wrong where all threads run in turns, if something does.
+    fn of_found(found: Option<Found>) -> Self {
+        found.map_or(Self::Whole, |found| Self::Open(Some(Box::new(found))))
+    }
+}
+
 /// What goes wrong in a launch.
 pub(super) struct Found {
     /// With its initial writes.
@@ -158,7 +165,7 @@ pub(super) fn look_at(
     let Some(pieces) = pieces else {
         let rest = run.rest.unwrap_or_else(|| Rest::of(allowance));
         let found = run.whole.and_then(|whole| found_in(whole, config, rest));
-        return Ok(found.map_or(Sliced::Whole, |found| Sliced::Open(Some(Box::new(found)))));
+        return Ok(Sliced::of_found(found));
     };
     if is_wide {
         run.allowance = wide.clone();
@@ -217,7 +224,7 @@ fn in_turns_first(graph: &EventGraph, model: &MemoryModel, config: &Config, allo
         whole.does_all_in_turns();
         found_in(whole, config, Rest::of(allowance))
     });
-    found.map_or(Sliced::Whole, |found| Sliced::Open(Some(Box::new(found))))
+    Sliced::of_found(found)
 }
 
 /// Whether running all threads in turns takes no more than its share of the steps that are left.
