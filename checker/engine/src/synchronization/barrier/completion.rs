@@ -6,8 +6,8 @@
 use super::instances::{Barriers, Instances};
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BaseRelation, Blocked, Edge, EventId, EventKind, GraphError, MbarrierRole, TermPool, TermRef,
-    Wait,
+    AgentId, BaseRelation, Blocked, Edge, EventGraph, EventId, EventKind, GraphError, MbarrierRole, TermPool,
+    TermRef, Wait,
 };
 use crate::synchronization::log::{Form, Generation, Group};
 use fencepost_dsl::kernel::program::{BarrierReduction, BinaryOp};
@@ -349,7 +349,7 @@ impl Barriers<'_> {
             let not = self.graph.terms.not(arrived);
             let condition = self.graph.terms.and(completed, not);
             if condition != TermPool::FALSE {
-                let before = self.before_exit(lane, condition, supports);
+                let before = before_exit(self.graph, lane, condition, supports);
                 let last = self.last_before_exit(lane);
                 exits.push(Exit { lane, condition, before, last });
             }
@@ -373,28 +373,23 @@ impl Barriers<'_> {
         }
         last.into_iter().map(|(id, ..)| id).collect()
     }
+}
 
-    /// What a thread passed, awaited or decided on before it exited.
-    pub(super) fn before_exit(
-        &self,
-        lane: AgentId,
-        condition: TermRef,
-        supports: &mut Supports,
-    ) -> Vec<EventId> {
-        let deciding = supports.reads(&self.graph.terms, condition);
-        self.graph
-            .events
-            .iter_enumerated()
-            .filter(|(id, event)| {
-                let awaited = event.decides;
-                let passed = match &event.kind {
-                    EventKind::BarrierWait | EventKind::ClusterWait => true,
-                    EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
-                    _ => false,
-                };
-                event.agent == Some(lane) && (awaited || passed) || deciding.contains(id)
-            })
-            .map(|(id, _)| id)
-            .collect()
-    }
+/// What a thread passed, awaited or decided on before it exited.
+pub fn before_exit(
+    graph: &EventGraph,
+    lane: AgentId,
+    condition: TermRef,
+    supports: &mut Supports,
+) -> Vec<EventId> {
+    let deciding = supports.reads(&graph.terms, condition);
+    let before = graph.events.iter_enumerated().filter(|(id, event)| {
+        let passed = match &event.kind {
+            EventKind::BarrierWait | EventKind::ClusterWait => true,
+            EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
+            _ => false,
+        };
+        event.agent == Some(lane) && (event.decides || passed) || deciding.contains(id)
+    });
+    before.map(|(id, _)| id).collect()
 }

@@ -8,6 +8,7 @@
 //! Where no count is given, all warps of the CTA are waited for but those that have exited (BR-7); where one is given, an
 //! exited warp is still waited for.
 
+use super::completion::before_exit;
 use super::instances::Barriers;
 use super::loose::{Meeting, Round, WIDTH, WarpArrival};
 use crate::event::support::Supports;
@@ -223,7 +224,7 @@ impl Barriers<'_> {
                     continue;
                 }
                 let decision = self.leaves(meeting, lane, warp);
-                let before = self.before_exit(lane, decision, supports);
+                let before = before_exit(self.graph, lane, decision, supports);
                 let last = self.last_before_exit(lane);
                 for &index in &arrival.executions {
                     let Some((wait, _)) = self.execution(index).wait else { continue };

@@ -10,6 +10,7 @@
 //!
 //! Needs: nothing. No axiom is asked.
 
+use super::completion::before_exit;
 use super::instances::Barriers;
 use crate::event::support::Supports;
 use crate::event::{AgentId, BaseRelation, Blocked, Edge, TermPool, TermRef, UnknownKind, Wait};
@@ -181,7 +182,7 @@ impl Barriers<'_> {
             if condition == TermPool::FALSE {
                 continue;
             }
-            let before = self.before_exit(lane, condition, supports);
+            let before = before_exit(self.graph, lane, condition, supports);
             let last = self.last_before_exit(lane);
             self.link_exit((&before, &last), wait, condition);
         }

@@ -10,10 +10,11 @@
 use super::super::{State, Step, UnrollError, Unroller};
 use crate::event::support::Supports;
 use crate::event::{
-    AgentId, BaseRelation, Blocked, Edge, EventId, EventKind, Fact, MbarrierRole, Meeting, Misuse, TermKind,
-    TermPool, TermRef, Turn, UnknownKind, Wait,
+    AgentId, BaseRelation, Blocked, Edge, EventId, EventKind, Fact, Meeting, Misuse, TermKind, TermPool,
+    TermRef, Turn, UnknownKind, Wait,
 };
 use crate::findings::MisuseKind;
+use crate::synchronization::barrier::before_exit;
 use crate::synchronization::exchange::{self, Exchanged};
 use crate::synchronization::log::{BarrierLog, Execution, Form, Generation, Group};
 use fencepost_dsl::Span;
@@ -381,17 +382,8 @@ impl Unroller<'_> {
             if together == TermPool::FALSE {
                 continue;
             }
-            let deciding = supports.reads(&self.graph.terms, exited).clone();
-            let before = self.graph.events.iter_enumerated().filter(|(id, event)| {
-                let passed = match &event.kind {
-                    EventKind::BarrierWait | EventKind::ClusterWait => true,
-                    EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
-                    _ => false,
-                };
-                event.agent == Some(agent) && (event.decides || passed) || deciding.contains(id)
-            });
-            let edges: Vec<Edge> =
-                before.map(|(from, _)| Edge { from, to: coming.wait, condition }).collect();
+            let before = before_exit(&self.graph, agent, exited, supports);
+            let edges = before.into_iter().map(|from| Edge { from, to: coming.wait, condition });
             self.graph.edges.add_all(BaseRelation::ExitRelease, edges);
         }
     }
