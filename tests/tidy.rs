@@ -1,6 +1,6 @@
 //! The house keeps to its own rules: which room may name what, how long lines and files get, and that rules cited exist.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -404,4 +404,97 @@ fn an_argument_that_names_no_needs_is_seen() {
         assert!(needs_of(wrong).iter().any(Result::is_err), "{wrong}");
     }
     assert!(needs_of("An argument (a `Sound:` paragraph).").is_empty());
+}
+
+/// A module, by its path from the root of its package.
+type Module = Vec<String>;
+
+/// The paths that a tree of `use` names, or one path.
+fn spread(tree: &str) -> Vec<String> {
+    let Some((before, rest)) = tree.split_once('{') else {
+        return vec![tree.split(" as ").next().unwrap_or_default().trim().to_owned()];
+    };
+    let inside = rest.rsplit_once('}').map_or(rest, |(inside, _)| inside);
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in inside.chars() {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        match parts.last_mut() {
+            Some(last) if c != ',' || depth > 0 => last.push(c),
+            _ => parts.push(String::new()),
+        }
+    }
+    let parts = parts.iter().filter(|part| !part.trim().is_empty());
+    parts.flat_map(|part| spread(&format!("{}{}", before.trim(), part.trim()))).collect()
+}
+
+/// The modules that a file names, by `use` and by path; the root of the package is none, nor is what a macro names for others.
+fn named(own: &Module, text: &str, modules: &BTreeMap<Module, String>) -> BTreeSet<Module> {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code: String =
+        code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join(" ");
+    let code = code.replace("$crate", "");
+    let mut paths: Vec<String> = Vec::new();
+    for statement in code.split("use ").skip(1) {
+        paths.extend(spread(statement.split(';').next().unwrap_or_default()));
+    }
+    let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    paths.extend(
+        code.split(|c| !is_path(c))
+            .filter(|word| word.contains("::") && !word.ends_with("::"))
+            .map(str::to_owned),
+    );
+    let resolved = paths.iter().filter_map(|path| {
+        let mut parts = path.split("::").peekable();
+        let mut at = own.clone();
+        match *parts.peek()? {
+            "crate" => at = Module::new(),
+            "super" | "self" => {}
+            child if modules.contains_key(&[own.as_slice(), &[child.to_owned()]].concat()) => {}
+            _ => return None,
+        }
+        for part in parts {
+            match part {
+                "crate" | "self" => {}
+                "super" => _ = at.pop(),
+                _ if modules.contains_key(&[at.as_slice(), &[part.to_owned()]].concat()) => {
+                    at.push(part.to_owned());
+                }
+                // What is declared there; a name that nothing follows may be the module's own.
+                _ => break,
+            }
+        }
+        (!at.is_empty() && at != *own).then_some(at)
+    });
+    resolved.collect()
+}
+
+#[test]
+fn no_files_that_check_tell_and_mend_name_one_another_in_a_circle() {
+    let package = "checker/src/";
+    let modules: BTreeMap<Module, String> = sources(package)
+        .into_iter()
+        .map(|(name, text)| {
+            let path = name.trim_start_matches(package).trim_end_matches(".rs");
+            (path.split('/').map(str::to_owned).collect(), text)
+        })
+        .collect();
+    let names: BTreeMap<&Module, BTreeSet<Module>> =
+        modules.iter().map(|(own, text)| (own, named(own, text, &modules))).collect();
+    let n_arrows: usize = names.values().map(BTreeSet::len).sum();
+    assert!(n_arrows > 400, "{n_arrows} arrows");
+    let circle = names.keys().find_map(|&start| {
+        let (mut known, mut pending) = (BTreeSet::new(), vec![start]);
+        while let Some(at) = pending.pop() {
+            for next in &names[at] {
+                if next == start {
+                    return Some(format!("{} … {}", start.join("::"), at.join("::")));
+                }
+                if known.insert(next) {
+                    pending.push(next);
+                }
+            }
+        }
+        None
+    });
+    assert!(circle.is_none(), "{circle:?}");
 }

@@ -13,33 +13,19 @@ mod align;
 mod condition;
 pub mod operation;
 mod roles;
+mod side;
 
 use crate::unroll::UnrollError;
 use crate::work::Allowance;
 use align::{Pair, align, fold};
 use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use operation::{Aspect, Cell, Operation, Value};
 use roles::{Role, Roles};
+pub use side::Side;
 
 /// Most operations of a role.
 const OPERATIONS_MAX: usize = 4_000;
-
-/// One of the two.
-#[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
-    /// Its file's program.
-    pub program: &'a Program,
-    /// The kernel.
-    pub kernel: &'a Kernel,
-    /// For which it is run.
-    pub launch: &'a Launch,
-    /// Rounds of loops whose number depends on data.
-    pub unroll: u32,
-    /// Most events.
-    pub max_events: usize,
-}
 
 /// Why two kernels are not compared.
 #[derive(Debug)]

@@ -209,14 +209,15 @@ fn readings(outcome: &Outcome, model: &Model, explanations: &mut [Explanation]) 
     for variant in variants(model, Effect::OrdersMore) {
         let mut wider: Option<MemoryModel> = None;
         for (finding, explanation) in outcome.findings.iter().zip(&mut *explanations) {
-            if !reading::may_matter(&outcome.graph, explanation, &variant.name) {
+            if !reading::may_matter(&outcome.graph, &explanation.subject, &explanation.reasons, &variant.name)
+            {
                 continue;
             }
             if wider.is_none() {
                 wider = model.with(variant);
             }
             let Some(wider) = &wider else { break };
-            if let Some(says) = reading::judge(wider, &finding.witness, explanation) {
+            if let Some(says) = reading::judge(wider, &finding.witness, &explanation.subject) {
                 explanation.readings.push(Reading { variant: variant.clone(), says });
             }
         }
@@ -248,7 +249,8 @@ fn editions(
         }
         let mut known: Vec<(Property, Whole)> = Vec::new();
         for (finding, explanation) in outcome.findings.iter().zip(&mut *explanations) {
-            let judgement = elsewhere::judge(graph, &edition.resolved, &finding.witness, explanation);
+            let judgement =
+                elsewhere::judge(graph, &edition.resolved, &finding.witness, &explanation.subject);
             let Some(judgement) = judgement else { continue };
             let model = edition.name.clone();
             let mut whole = None;

@@ -1,6 +1,6 @@
 //! What `fencepost explain bar.sync` says: the forms of an instruction, its rules, and where the book tells of it.
 
-use crate::report::{Style, wrap};
+use crate::report::case::{Style, wrap};
 use crate::{codes, rules};
 use fencepost_dsl::kernel::isa;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@
 //! cited anywhere is in it and that every entry is cited.
 
 use crate::codes;
-use crate::report::{Style, wrap};
+use crate::report::case::{Style, wrap};
 use std::fmt::Write as _;
 
 const TABLE: &str = include_str!("rules.txt");

@@ -5,25 +5,13 @@
 
 mod launches;
 mod text;
+mod warning;
 
 pub use launches::Seen;
+pub use warning::Warning;
 
-use crate::findings::FindingKind;
+use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::program::Program;
-use fencepost_dsl::{SourceMap, Span};
-
-/// A warning.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Warning {
-    /// Its row.
-    pub kind: &'static FindingKind,
-    /// Where.
-    pub span: Span,
-    /// One sentence, without its end.
-    pub message: String,
-    /// What to do.
-    pub help: &'static str,
-}
 
 /// All warnings of a file, in order of the text. `seen` is what its launches do.
 pub fn warnings(sources: &SourceMap, program: &Program, seen: &Seen) -> Vec<Warning> {

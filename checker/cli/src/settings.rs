@@ -5,7 +5,7 @@ use fencepost::baseline::Baseline;
 use fencepost::paths::Input;
 use fencepost::project::{Project, Severity, candidates};
 use fencepost::report::Case;
-use fencepost::report::standing::Standing;
+use fencepost::report::Standing;
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::{Diagnostic, SourceMap};
 use std::path::{Path, PathBuf};

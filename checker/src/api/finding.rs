@@ -3,6 +3,7 @@
 use crate::findings::Property;
 use crate::report::Case;
 use crate::report::json::{self, EditReport, FindingReport};
+use crate::report::place;
 use fencepost_dsl::{SourceMap, Span};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -140,7 +141,7 @@ fn finding(report: FindingReport, property: Property) -> Finding {
     }
 }
 
-fn place(report: json::Place) -> Place {
+fn place(report: place::Place) -> Place {
     Place {
         region: region(report.at),
         thread: report.thread.map(|thread| thread.name),
@@ -172,7 +173,7 @@ fn reads_from(source: &json::Source) -> ReadsFrom {
     }
 }
 
-fn region(at: json::Position) -> Region {
+fn region(at: place::Position) -> Region {
     Region {
         file: at.file,
         start: Position { line: at.line, column: at.column },
@@ -183,5 +184,5 @@ fn region(at: json::Position) -> Region {
 
 /// A span of one of the texts.
 pub(super) fn region_of(sources: &SourceMap, span: Span) -> Region {
-    region(json::position(sources, span))
+    region(place::position(sources, span))
 }

@@ -1,6 +1,8 @@
 //! `assert_proved!`: a kernel file that is checked by a test.
 
-use super::{Options, Source, check};
+use super::check::check;
+use super::options::Options;
+use super::source::Source;
 use crate::report::Style;
 use crate::verdict::Verdict;
 use std::path::Path;

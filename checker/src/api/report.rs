@@ -1,13 +1,16 @@
 //! What a check has found out, as values and in each form of `fencepost check`.
 
+use super::examined::Examined;
 use super::finding::{Finding, Region, findings, region_of};
+use super::input::InputProblem;
 use super::input::problem;
-use super::{Examined, InputProblem, Options, Source};
+use super::options::Options;
+use super::source::Source;
 use crate::findings::Property;
 use crate::models::Model;
+use crate::report::Standing;
 use crate::report::junit::Suites;
 use crate::report::sarif::Log;
-use crate::report::standing::Standing;
 use crate::report::{Case, Style, diagnostic, github, json, picture, summary, warning};
 use crate::verdict::Verdict;
 use crate::warn;

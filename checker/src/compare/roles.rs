@@ -3,9 +3,9 @@
 //! The event graph is asked rather than the text: there every address is a place in an object, loops are rounds however a
 //! compiler has unrolled them, and a wait is a wait whether it is one poll or a chain of them.
 
-use super::Side;
 use super::condition::Conditions;
 use super::operation::{self, Aspect, Cell, Operation, Value};
+use super::side::Side;
 use crate::event::{AgentId, Event, EventGraph, EventId, EventKind, MbarrierRole, Role as Part, SiteId};
 use crate::unroll::{UnrollError, UnrollOptions, unroll};
 use crate::work::Allowance;

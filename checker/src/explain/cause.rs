@@ -4,7 +4,9 @@
 //! link, where no change was found. The root is the one that says most: a broken rule before what follows from it, a race
 //! before the assertion that fails for it, and a story with a named link before one without.
 
-use super::{Explanation, Reason, Subject};
+use super::explanation::Explanation;
+use super::reason::Reason;
+use super::subject::Subject;
 use crate::event::{EventGraph, EventId, SiteId};
 use crate::findings;
 use crate::verdict::{Finding, Property};

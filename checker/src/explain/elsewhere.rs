@@ -3,7 +3,7 @@
 //! An edition that forbids the execution that was found may allow another one that is as bad. So it is asked for one that
 //! breaks the same property, for a few times the steps of the check.
 
-use super::{Explanation, Subject};
+use super::subject::Subject;
 use crate::event::EventGraph;
 use crate::findings::race::RACE;
 use crate::relation::algebra::{Value, evaluate};
@@ -58,13 +58,13 @@ pub fn judge(
     graph: &EventGraph,
     model: &MemoryModel,
     witness: &Witness,
-    explanation: &Explanation,
+    subject: &Subject,
 ) -> Option<Judgement> {
     assert!(witness.basis.executed.universe() == graph.events.len());
     if !is_execution(model, &witness.basis) {
         return Some(Judgement::Forbidden);
     }
-    let Subject::Race { earlier, later } = explanation.subject else { return None };
+    let Subject::Race { earlier, later } = *subject else { return None };
     let flag = model.flags.iter().find(|flag| flag.name == RACE.name)?;
     match evaluate(model, &witness.basis, &[flag.term]).get(flag.term) {
         Some(Value::Relation(race)) if !race.contains(earlier, later) && !race.contains(later, earlier) => {

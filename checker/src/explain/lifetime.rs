@@ -1,6 +1,7 @@
 //! An access of a peer's shared memory before that CTA is known to have started, or after it may have ended.
 
-use super::{Explanation, Subject, bare};
+use super::explanation::{Explanation, bare};
+use super::subject::Subject;
 use crate::event::{CtaId, EventGraph, EventId, EventKind};
 use crate::findings::lifetime as kinds;
 use crate::witness::Witness;

@@ -1,10 +1,12 @@
 //! Why the first of two events need not come before the second, where a rule wants that: an mbarrier's initialisation and
 //! its use, an operation and what takes its object away, a wait for a phase and the arrivals of the next one.
 
+use super::explanation::Explanation;
+use super::near;
+use super::near::HAND_OVERS;
 use super::near::phases::{is_wait, phase_of, signals_phase};
-use super::near::{self, HAND_OVERS};
+use super::reason::Reason;
 use super::search::{Chain, Kind, Search};
-use super::{Explanation, Reason};
 use crate::event::{EventId, EventKind};
 use crate::findings::mbarrier::PHASE_NOT_WAITED_FOR;
 

@@ -1,10 +1,12 @@
 //! A race: its family, which access the story starts with, and why nothing orders the two.
 
-use super::near::{self, HAND_OVERS};
+use super::explanation::{Explanation, bare};
+use super::near;
+use super::near::HAND_OVERS;
 use super::reading::MULTIMEM_IS_NO_ALIAS;
 use super::reason::Reason;
 use super::search::{Chain, Found, Kind, Links, Search, StepKind, scope_gap};
-use super::{Explanation, Subject, bare};
+use super::subject::Subject;
 use crate::event::{EventGraph, EventId, EventKind, Role};
 use crate::findings::{FindingKind, FlagKind, Story, race as kinds};
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};

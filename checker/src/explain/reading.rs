@@ -3,7 +3,8 @@
 //! Asked of the execution that was found only: that a variant orders the pair there says that its question matters, not that
 //! the kernel is without races under it.
 
-use super::{Explanation, Reason, Subject};
+use super::reason::Reason;
+use super::subject::Subject;
 use crate::bits::BitMatrix;
 use crate::encode::goal::GoalKind;
 use crate::event::{Access, AtomicClass, EventGraph, EventId, EventKind, LocationId};
@@ -129,8 +130,8 @@ pub enum Says {
 }
 
 /// What another model says of what was found in this execution, if it is not there under it.
-pub fn judge(model: &MemoryModel, witness: &Witness, explanation: &Explanation) -> Option<Says> {
-    let (flag, (a, b)) = match (&explanation.subject, &witness.claim) {
+pub fn judge(model: &MemoryModel, witness: &Witness, subject: &Subject) -> Option<Says> {
+    let (flag, (a, b)) = match (subject, &witness.claim) {
         (Subject::Race { earlier, later }, _) => {
             (model.flags.iter().find(|flag| flag.name == RACE.name)?, (*earlier, *later))
         }
@@ -156,21 +157,19 @@ pub fn judge(model: &MemoryModel, witness: &Witness, explanation: &Explanation) 
 ///
 /// That exits order does where some barrier may be passed because of one; the others only for what asynchronous operations
 /// do, where there are multimem addresses, and on SPA machines.
-pub fn may_matter(graph: &EventGraph, explanation: &Explanation, variant: &str) -> bool {
+pub fn may_matter(graph: &EventGraph, subject: &Subject, reasons: &[Reason], variant: &str) -> bool {
     if variant == EXITS_ORDER {
         return graph.edges.of(BaseRelation::ExitOrder).next().is_some();
     }
     if graph.hierarchy.launch().spa.is_some() {
-        return matches!(&explanation.subject, Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder);
+        return matches!(subject, Subject::Flag { kind, .. } if kind.story == Story::OutOfOrder);
     }
-    let Subject::Race { earlier, later } = explanation.subject else { return false };
+    let Subject::Race { earlier, later } = *subject else { return false };
     if graph.locations.iter().any(|location| !location.multimem.is_empty()) {
         return true;
     }
     // Where a fence of the right proxy is in another CTA, it may count all the same.
     let is_elsewhere =
         |reason: &Reason| matches!(reason, Reason::MissingProxyFence { elsewhere: Some(_), .. });
-    graph.is_of_operation(earlier)
-        || graph.is_of_operation(later)
-        || explanation.reasons.iter().any(is_elsewhere)
+    graph.is_of_operation(earlier) || graph.is_of_operation(later) || reasons.iter().any(is_elsewhere)
 }

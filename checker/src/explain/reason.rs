@@ -1,7 +1,6 @@
 //! Why two accesses are not ordered, as facts: what is missing, and which events it is about.
 
-use super::near::crossing::Side;
-use super::near::membars::SpaReason;
+use super::spa::SpaReason;
 use crate::event::{AgentId, EventId, GridId, MbarrierId};
 use fencepost_dsl::vocabulary::{Proxy, Scope};
 
@@ -66,6 +65,17 @@ pub struct Taken {
     pub by: AgentId,
     /// How that one took it.
     pub write: EventId,
+}
+
+/// What one of the two threads does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// It stores,
+    pub store: EventId,
+    /// and then loads what the other has stored by then, and does not see that.
+    pub load: EventId,
+    /// What is between the two: the fence that is nearest to one that would do.
+    pub fence: Option<EventId>,
 }
 
 /// What a write stores that overwrites another thread's.

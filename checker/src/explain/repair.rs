@@ -19,15 +19,18 @@ mod branch;
 mod cluster;
 mod compiled;
 mod crossing;
+pub(crate) mod edit;
 mod effect;
 mod effort;
 mod find;
 mod flags;
 mod grammar;
+mod ground;
 mod group;
 mod halves;
 mod handed;
 mod handshake;
+mod key;
 mod mbarrier;
 mod missing;
 mod misuse;
@@ -35,6 +38,8 @@ mod numbers;
 mod odd;
 mod opcode;
 mod order;
+mod parts;
+mod places;
 mod propose;
 mod relay;
 mod resets;
@@ -48,37 +53,13 @@ mod text;
 mod turns;
 mod values;
 
-use crate::verdict::Property;
-
+pub use edit::{Edit, EditKind, Piece, Repair, Tries};
 pub(crate) use effect::{Wrong, only_hides};
 pub use effort::worth;
-pub use find::{Job, Tries, find};
-pub(crate) use find::{Key, key};
+pub use find::{Job, find};
+pub(crate) use ground::Ground;
 pub(crate) use handed::{HANDED_MAX, Handed};
-pub(crate) use propose::{Ground, proposals};
+pub(crate) use key::{Key, key};
+pub(crate) use propose::proposals;
 pub(crate) use syntax::{Instruction, NodeKind, Syntax};
-pub use text::{Edit, EditKind, Piece, Texts};
-
-/// Changes, and what was checked of the program with them.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Repair {
-    /// What mends this finding.
-    pub edits: Vec<Edit>,
-    /// Changes that mend other findings, and were in place as well.
-    pub others: Vec<Edit>,
-    /// Properties of the launch that are still broken; none, if nothing is.
-    pub stays: Vec<Property>,
-    /// Only for executions within the loop bound.
-    pub within_bound: bool,
-    /// For how many launches of the kernel it was checked.
-    pub n_launches: usize,
-    /// Whether something is violated in another launch with it; else of those for which it was not checked no answer came.
-    pub fails_elsewhere: bool,
-}
-
-impl Repair {
-    /// Whether nothing is violated with it.
-    pub fn is_complete(&self) -> bool {
-        self.stays.is_empty()
-    }
-}
+pub use text::Texts;

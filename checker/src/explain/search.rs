@@ -11,9 +11,15 @@
 
 mod links;
 
+use self::links::Length;
+use super::reads::place;
+use super::reason::Reason;
+use crate::event::AgentId;
+use fencepost_dsl::sorted::SortedSet;
+use std::cmp::Reverse;
+
 pub use links::{Chain, Links, Step, StepKind, scope_gap};
 
-use super::{Reason, near};
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::{EventGraph, EventId, LocationId};
 use crate::witness::Witness;
@@ -161,7 +167,7 @@ impl<'a> Search<'a> {
 
     /// What an event accesses: the object, and from which byte on.
     pub fn place(&self, event: EventId) -> Option<(LocationId, u128)> {
-        near::place(self.graph, self.witness, event)
+        place(self.graph, self.witness, event)
     }
 
     /// What comes after an event by steps that order.
@@ -212,15 +218,6 @@ impl Relaxed {
     }
 }
 
-/// How long a way is, without its near-step.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Length {
-    /// How often it goes on in another thread.
-    pub hand_overs: u32,
-    /// Its steps.
-    pub steps: u32,
-}
-
 /// A direction of a pair, and what is in order with its ends.
 pub struct Way<'s, 'a> {
     /// Where it starts.
@@ -258,4 +255,14 @@ impl<'s, 'a> Way<'s, 'a> {
         let end = if to == self.later { Some(none) } else { self.before(to) }?;
         Some(Length { hand_overs: start.hand_overs + end.hand_overs, steps: start.steps + end.steps })
     }
+}
+
+/// Of waits before the end of a way the last one of each thread, the nearest first: those before it are for what comes
+/// earlier.
+pub fn last_of_each(search: &Search<'_>, way: &Way<'_, '_>, mut waits: Vec<EventId>) -> Vec<EventId> {
+    let events = &search.graph.events;
+    waits.sort_by_key(|&event| (way.before(event), Reverse(events[event].position), event));
+    let mut threads: SortedSet<Option<AgentId>> = SortedSet::new();
+    waits.retain(|&wait| threads.insert(events[wait].agent));
+    waits
 }

@@ -1,9 +1,12 @@
 //! Why a value was read that should not have been: an update that was lost, halves in no order, a write that was missed,
 //! or one that came too early.
 
-use super::near::{self, crossing, updates};
+use super::explanation::Explanation;
+use super::near;
+use super::near::{crossing, updates};
+use super::reads::ReadFact;
+use super::reason::Reason;
 use super::search::{Kind, Search};
-use super::{Explanation, ReadFact, Reason};
 use crate::event::{EventGraph, EventId, EventKind, LocationId};
 use crate::witness::Witness;
 

@@ -9,7 +9,7 @@ use super::weaken::weaker;
 use super::{cost, diff};
 use crate::check::CheckError;
 use crate::explain::repair::{Edit, EditKind, Instruction, NodeKind, Syntax, Texts};
-use crate::report::mend::{Told, told_before};
+use crate::report::failure::{Told, told_before};
 use crate::verdict::{Outcome, Verdict};
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::{SourceMap, Span};

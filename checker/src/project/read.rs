@@ -1,6 +1,6 @@
 //! The text of a `fencepost.toml` into settings. An error does not end the reading: all of them are told.
 
-use super::{Accepted, Settings, Severities, Severity};
+use super::settings::{Accepted, Settings, Severities, Severity};
 use crate::findings::{self, Property};
 use crate::models;
 use fencepost_dsl::kernel::suggest;

@@ -2,7 +2,7 @@
 
 use super::wording::Words;
 use crate::event::{AgentId, CtaId, EventId, OperationSort};
-use crate::explain::deadlock::Role;
+use crate::explain::roles::Role;
 use crate::explain::{Explanation, Subject};
 
 impl Words<'_> {

@@ -2,7 +2,7 @@
 
 use super::wording::Words;
 use crate::event::{AgentId, Blocked, EventId, Obligation};
-use crate::explain::deadlock::Role;
+use crate::explain::roles::Role;
 use fencepost_dsl::Span;
 
 impl Words<'_> {

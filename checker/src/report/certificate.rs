@@ -7,7 +7,7 @@
 mod formula;
 mod graph;
 
-use super::Case;
+use super::case::Case;
 use crate::check::Config;
 use crate::models::Model;
 use crate::verdict::{Outcome, Verdict};

@@ -1,6 +1,6 @@
 //! What `compare` says: text and JSON.
 
-use super::{Style, wrap};
+use super::case::{Style, wrap};
 use crate::compare::operation::Aspect;
 use crate::compare::{Comparison, Difference, Pairing, Told, Who};
 use fencepost_dsl::SourceMap;

@@ -1,6 +1,6 @@
 //! The answer to a litmus test's condition, and the final state that shows it.
 
-use super::{Case, Style};
+use super::case::{Case, Style};
 use crate::verdict::Vacuity;
 use fencepost_dsl::kernel::program::Quantifier;
 

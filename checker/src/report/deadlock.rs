@@ -2,7 +2,7 @@
 
 use super::wording::{Words, number};
 use crate::event::AgentId;
-use crate::explain::deadlock::{Contributor, LookFact, MissingWrite, Role, Standing, WaitFact};
+use crate::explain::roles::{Contributor, LookFact, MissingWrite, Role, Standing, WaitFact};
 use fencepost_dsl::index::Id;
 use indexmap::IndexSet;
 

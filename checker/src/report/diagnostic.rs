@@ -1,8 +1,8 @@
 //! Findings and input errors as annotated source: headline, snippet, why, rule, help.
 
+use super::case::{Case, Style, wrap};
 use super::excerpt::Excerpt;
 use super::wording::Words;
-use super::{Case, Style, wrap};
 use crate::event::EventId;
 use crate::explain::{Explanation, Subject};
 use crate::warn::Warning;

@@ -1,14 +1,16 @@
 //! `--format github`: workflow commands, which GitHub shows as annotations of the lines they are about.
 
-use super::Case;
-use super::json::{self, Position};
+use super::case::Case;
+use super::json::{self};
+use super::place::Position;
+use super::place::position;
 use super::remark::{remarks, subject};
 use fencepost_dsl::{Diagnostic, SourceMap};
 
 /// A line for each finding, and for each reason why nothing is decided; nothing for a proof. What is known or accepted is a
 /// notice.
 pub fn annotations(case: &Case<'_>) -> String {
-    let own = || json::position(case.sources, case.kernel.span);
+    let own = || position(case.sources, case.kernel.span);
     let mut text = String::new();
     for finding in json::findings(case) {
         let at = finding.primary.map_or_else(own, |place| place.at);
@@ -38,7 +40,7 @@ pub fn annotations(case: &Case<'_>) -> String {
 pub fn rejected(sources: &SourceMap, errors: &[Diagnostic]) -> String {
     let line = |error: &Diagnostic| {
         let help = error.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"));
-        let at = json::position(sources, error.span());
+        let at = position(sources, error.span());
         command("error", Some(&at), error.code, &format!("{}{help}", error.message))
     };
     errors.iter().map(line).collect()

@@ -2,7 +2,8 @@
 
 use super::wording::{Words, number};
 use crate::event::{EventId, EventKind};
-use crate::explain::near::crossing::{Side, is_total};
+use crate::explain::near::crossing::is_total;
+use crate::explain::reason::Side;
 use crate::explain::reason::Stored;
 use crate::explain::{Explanation, Reason, Subject};
 use fencepost_dsl::vocabulary::Sem;

@@ -2,23 +2,22 @@
 //!
 //! Deterministic but for `stats.milliseconds`. Fields are only ever added within a schema number.
 
-use super::Case;
+use super::case::Case;
+use super::place::{Place, Position, calls, position, thread};
 use super::places::places;
 use super::story::Story;
 use super::summary::{notes, stopped};
 use super::wording::Words;
-use crate::event::{AgentId, EventId, EventKind, Role, SiteId};
+use crate::event::{EventId, EventKind, Role, SiteId};
 use crate::explain::elsewhere::{Judgement, Whole};
 use crate::explain::repair::{Edit, Piece};
 use crate::explain::{Explanation, Repair};
 use crate::facts::Off;
 use crate::verdict::{Finding, Limit, Split, Vacuity};
-use fencepost_dsl::kernel::program::Coordinate;
 use fencepost_dsl::sorted::SortedMap;
-use fencepost_dsl::{Diagnostic, SourceMap, Span};
+use fencepost_dsl::{Diagnostic, SourceMap};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// The schema's name.
 pub(super) const SCHEMA: &str = "fencepost/1";
@@ -196,31 +195,6 @@ pub(crate) struct EditReport {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Place {
-    #[serde(flatten)]
-    pub(crate) at: Position,
-    pub(crate) thread: Option<ThreadReport>,
-    pub(crate) text: String,
-    /// The calls by which the thread comes there, outermost first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) calls: Vec<Position>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct ThreadReport {
-    /// As reports name it.
-    pub(crate) name: String,
-    /// In a program: the launch, or `the host`, which is on no device.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grid: Option<String>,
-    gpu: u32,
-    cluster: u32,
-    cta: u32,
-    warp: u32,
-    lane: u32,
-}
-
-#[derive(Serialize)]
 struct Bounds {
     unroll: u32,
     complete: bool,
@@ -228,29 +202,6 @@ struct Bounds {
     /// What stopped a larger bound, whose answers these are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     raise_limit: Option<LimitReport>,
-}
-
-/// From one character to another, the latter not included.
-#[derive(Serialize)]
-pub(crate) struct Position {
-    pub(crate) file: String,
-    pub(crate) line: usize,
-    pub(crate) column: usize,
-    pub(crate) end_line: usize,
-    pub(crate) end_column: usize,
-    /// The line of a source that a compiler has made it of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) source: Option<LineReport>,
-    /// The same in bytes of the text, for programs that have it as one.
-    #[serde(skip)]
-    pub(crate) bytes: Range<usize>,
-}
-
-/// A line of a file that need not be at hand.
-#[derive(Serialize)]
-pub(crate) struct LineReport {
-    file: String,
-    line: u32,
 }
 
 #[derive(Serialize)]
@@ -480,41 +431,6 @@ fn result_of(case: &Case<'_>, site: SiteId) -> Place {
     let text =
         if site.operand.is_empty() { site.text.clone() } else { format!("{} {}", site.text, site.operand) };
     Place { at: position(case.sources, site.span), thread: None, text, calls: Vec::new() }
-}
-
-/// Where calls stand.
-pub(super) fn calls(sources: &SourceMap, calls: &[Span]) -> Vec<Position> {
-    calls.iter().map(|&call| position(sources, call)).collect()
-}
-
-pub(super) fn thread(case: &Case<'_>, agent: AgentId) -> ThreadReport {
-    let hierarchy = &case.outcome.graph.hierarchy;
-    let thread = hierarchy.threads[agent];
-    ThreadReport {
-        name: hierarchy.describe(agent),
-        grid: hierarchy.grids()[hierarchy.grid_of(agent)].name.clone(),
-        gpu: if hierarchy.is_host(agent) { 0 } else { thread.gpu },
-        cluster: thread.cluster,
-        cta: hierarchy.coordinate(agent, Coordinate::Ctaid),
-        warp: thread.warp,
-        lane: thread.lane,
-    }
-}
-
-pub(crate) fn position(sources: &SourceMap, span: Span) -> Position {
-    let start = sources.line_column(span);
-    let end = sources.line_column(Span { start: span.end.max(span.start), ..span });
-    Position {
-        file: sources.file(span.file).name.clone(),
-        line: start.line,
-        column: start.column,
-        end_line: end.line,
-        end_column: end.column,
-        source: sources
-            .origin(span)
-            .map(|origin| LineReport { file: origin.name.clone(), line: origin.line }),
-        bytes: span.start as usize..span.end.max(span.start) as usize,
-    }
 }
 
 fn vacuity_report(sources: &SourceMap, vacuity: &Vacuity) -> VacuityReport {

@@ -4,10 +4,11 @@
 //! where `--allow-bounded` or the project accepts it; a launch of which all findings are known is skipped. Times are those that
 //! whoever has a clock has measured, as in JSON.
 
+use super::case::{Case, Style};
+use super::diagnostic;
 use super::json::{self, FindingReport};
 use super::markup::escaped;
 use super::remark::remarks;
-use super::{Case, Style, diagnostic};
 use crate::verdict::Verdict;
 use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};

@@ -1,7 +1,7 @@
 //! The places of a finding, for forms that programs read.
 
-use super::Case;
-use super::json::{Place, calls, position, thread};
+use super::case::Case;
+use super::place::{Place, calls, position, thread};
 use super::wording::Words;
 use crate::event::{AgentId, EventId};
 use crate::explain::{Explanation, Subject};

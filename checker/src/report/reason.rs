@@ -2,8 +2,8 @@
 
 use super::wording::{Words, number};
 use crate::event::{EventId, GridId, SiteId, UnknownKind};
-use crate::explain::deadlock::Role;
 use crate::explain::elsewhere::{Elsewhere, Judgement, Whole};
+use crate::explain::roles::Role;
 use crate::explain::{Explanation, Nearby, ReadFact, Reason, Released, Says, Subject};
 use fencepost_dsl::cat::memory_model::Variant;
 use fencepost_dsl::vocabulary::{Proxy, Sem};

@@ -1,7 +1,7 @@
 //! Why a launch is neither proved nor violated, for formats that have a place for each reason.
 
-use super::Case;
-use super::json::{Position, position};
+use super::case::Case;
+use super::place::{Position, position};
 use super::summary::{loops, stopped, vacuous};
 use crate::findings::remark;
 use crate::verdict::{Vacuity, Verdict};

@@ -4,9 +4,12 @@
 //! common order of steps) and its repair as a fix. Proofs that are bounded or about nothing are results of level `warning`,
 //! warnings are of level `note`. What was not checked is a notification of the run, which was then not successful.
 
-use super::json::{self, EditReport, FindingReport, Place, Position, StepReport};
+use super::case::Case;
+use super::json::{self, EditReport, FindingReport, StepReport};
+use super::names;
+use super::place::position;
+use super::place::{Place, Position};
 use super::remark::{remarks, subject};
-use super::{Case, names};
 use crate::codes;
 use crate::warn::Warning;
 use fencepost_dsl::{Diagnostic, SourceMap};
@@ -55,7 +58,7 @@ impl Log {
         }
         for (nth, remark) in remarks(case).into_iter().enumerate() {
             let text = format!("{}: {}", subject(case), remark.text);
-            let at = remark.at.unwrap_or_else(|| json::position(case.sources, case.kernel.span));
+            let at = remark.at.unwrap_or_else(|| position(case.sources, case.kernel.span));
             match remark.code {
                 Some(code) => {
                     let result = self.result(code, "warning", &text, at, base.clone());
@@ -76,7 +79,7 @@ impl Log {
     pub fn warn(&mut self, sources: &SourceMap, warnings: &[Warning]) {
         for warning in warnings {
             let text = format!("{}\nhelp: {}", warning.message, warning.help);
-            let at = json::position(sources, warning.span);
+            let at = position(sources, warning.span);
             let own = names::quoted(&warning.message);
             let before = warnings.iter().take_while(|other| !std::ptr::eq(*other, warning));
             let nth = before
@@ -113,7 +116,7 @@ impl Log {
         for error in errors {
             let help = error.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
             let text = format!("{}: {}{help}", error.code, error.message);
-            self.notify("error", &text, Some(&json::position(sources, error.span())));
+            self.notify("error", &text, Some(&position(sources, error.span())));
         }
         self.is_cut_short = true;
     }
@@ -184,7 +187,7 @@ impl Log {
         text.extend(finding.why.iter().map(|why| format!("why: {why}")));
         text.extend((!finding.rule.is_empty()).then(|| format!("rule: {}", finding.rule.join(", "))));
         text.extend(finding.help.iter().map(|help| format!("help: {help}")));
-        let own = json::position(case.sources, case.kernel.span);
+        let own = position(case.sources, case.kernel.span);
         let at = finding.primary.as_ref().map_or(&own, |place| &place.at);
         let mut location = json!({ "physicalLocation": physical(at) });
         location["logicalLocations"] = json!([{ "name": case.kernel.name, "kind": "function" }]);

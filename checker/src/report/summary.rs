@@ -1,6 +1,7 @@
 //! One paragraph per kernel and launch: what is claimed, up to what, and which knob helps where nothing is.
 
-use super::{Case, Style, wording, wrap};
+use super::case::{Case, Style, wrap};
+use super::wording;
 use crate::check::split::VALUES_MAX;
 use crate::encode::goal::GoalKind;
 use crate::event::{Because, UnknownKind};
@@ -167,7 +168,7 @@ pub fn line(case: &Case<'_>) -> String {
     }
     let verdict = case.outcome.told(case.outcome.verdict).name().replace('_', " ");
     let codes = if codes.is_empty() { String::new() } else { format!(": {}", codes.join(", ")) };
-    format!("{}: {}: {verdict}{codes}{}", case.file, head(case), super::standing::suffix(case))
+    format!("{}: {}: {verdict}{codes}{}", case.file, head(case), standing_suffix(case))
 }
 
 /// Input and first error of a file that was rejected, on one line.
@@ -603,4 +604,16 @@ pub fn statistics(case: &Case<'_>) -> String {
         text += &format!("  off: {} (needs {}: {})\n", off.deduction, off.need, off.because);
     }
     text
+}
+
+/// What a project knows of a launch already, behind its line.
+fn standing_suffix(case: &Case<'_>) -> String {
+    let standing = &case.standing;
+    let n_known = standing.known.iter().filter(|known| **known).count();
+    match (n_known, standing.accepted) {
+        (0, None) => String::new(),
+        (0, Some(_)) => " (accepted)".to_owned(),
+        (known, _) if known == case.outcome.findings.len() => " (known)".to_owned(),
+        (known, _) => format!(" ({known} of {} known)", case.outcome.findings.len()),
+    }
 }

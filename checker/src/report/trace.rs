@@ -2,9 +2,9 @@
 //!
 //! Where there are more threads than columns fit, who does a step is a column of its own.
 
+use super::case::{Case, Style, wrap};
 use super::story::Story;
 use super::table::{COLUMN_MIN, draw};
-use super::{Case, Style, wrap};
 use crate::explain::Explanation;
 use crate::witness::Witness;
 

@@ -1,8 +1,10 @@
 //! Warnings, in every form of a report that has room for them.
 
+use super::case::Style;
+use super::diagnostic;
 use super::github::command;
-use super::json::{Position, SCHEMA, line, position};
-use super::{Style, diagnostic};
+use super::json::{SCHEMA, line};
+use super::place::{Position, position};
 use crate::warn::Warning;
 use fencepost_dsl::SourceMap;
 use serde::Serialize;

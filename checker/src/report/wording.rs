@@ -1,6 +1,6 @@
 //! Names and sentences for the facts of a finding.
 
-use super::Case;
+use super::case::Case;
 use super::short::short;
 use crate::event::{
     Access, AgentId, CancelEvent, EventGraph, EventId, EventKind, GridEvent, MbarrierRole, SpaEvent,

@@ -1,7 +1,7 @@
 //! Warnings about what the launches of a file do: branches that none takes, assertions that cannot fail, mbarriers nobody
 //! waits for, and kernels whose launches put nothing to the test.
 
-use super::Warning;
+use super::warning::Warning;
 use crate::event::{
     AgentId, AtomicClass, EventGraph, EventKind, LocationId, MbarrierRole, Obligation, ObligationKind,
     TermKind, TermRef, UnknownKind, Wait,

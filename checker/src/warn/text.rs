@@ -2,7 +2,7 @@
 //!
 //! A name counts as used if it occurs anywhere else where it could be meant, even of something else of that name.
 
-use super::Warning;
+use super::warning::Warning;
 use crate::explain::repair::Syntax;
 use crate::findings::{FindingKind, warning};
 use fencepost_dsl::kernel::ast::{

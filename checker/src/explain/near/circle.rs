@@ -1,7 +1,7 @@
 //! A circle of threads, each of which waits for a word that the next one has taken with an atomic: locks that are taken in
 //! different orders.
 
-use super::super::final_reads;
+use super::super::reads::final_reads;
 use super::super::reason::{Reason, Taken};
 use crate::event::{AgentId, Blocked, EventGraph, EventId, Wait};
 use crate::witness::Witness;

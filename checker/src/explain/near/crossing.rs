@@ -1,8 +1,9 @@
 //! Two threads that each store and then look at what the other stores, and neither sees the other: store buffering. Releases
 //! and acquires do not forbid it, only `fence.sc` on both sides does.
 
-use super::super::reads_in;
+use super::super::reads::reads_in;
 use super::super::reason::Reason;
+use super::super::reason::Side;
 use super::super::search::{Near, Relaxed, Search, Way};
 use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::witness::Witness;
@@ -12,17 +13,6 @@ use fencepost_dsl::vocabulary::FenceSem;
 
 /// Loads that are looked at, of each thread, the last first.
 const LOADS_MAX: usize = 32;
-
-/// What one of the two threads does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Side {
-    /// It stores,
-    pub store: EventId,
-    /// and then loads what the other has stored by then, and does not see that.
-    pub load: EventId,
-    /// What is between the two: the fence that is nearest to one that would do.
-    pub fence: Option<EventId>,
-}
 
 impl Side {
     /// Whether it has the fence that its side needs.

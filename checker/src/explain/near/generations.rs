@@ -1,8 +1,7 @@
 //! Near-steps at the barriers of a CTA: an arrival, and a wait for a generation that others made up, or at another barrier.
 
 use super::super::reason::Reason;
-use super::super::search::{Near, Relaxed, Search, Way};
-use super::last_of_each;
+use super::super::search::{Near, Relaxed, Search, Way, last_of_each};
 use super::neighbours::met;
 use crate::event::{EventId, EventKind};
 use fencepost_dsl::cat::memory_model::BaseRelation;

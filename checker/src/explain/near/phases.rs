@@ -1,8 +1,7 @@
 //! Near-steps at mbarriers: an arrival, and a wait that passed an earlier phase than that of the arrival.
 
 use super::super::reason::Reason;
-use super::super::search::{Near, Relaxed, Search, Way};
-use super::last_of_each;
+use super::super::search::{Near, Relaxed, Search, Way, last_of_each};
 use crate::event::{AgentId, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;

@@ -1,7 +1,6 @@
 //! Near-steps that pass a value on, and carry no order: the sem or the scope is not enough, or a fence is missing.
 
 use super::super::search::{Near, Relaxed, Search, Way};
-
 /// The way with as few values passed on as possible, and what is missing at the first of them.
 pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
     let ends = (way.earlier, way.later);

@@ -1,11 +1,10 @@
 //! Updates in two steps, a load and then a store, of what others update as well: one of them is lost, or two threads take
 //! what only one may have.
 
-use super::super::reads_in;
+use super::super::reads::{place, reads_in};
 use super::super::reason::{Reason, Stored};
 use super::super::search::{Near, Relaxed, Search, Way};
 use super::crossing::deciding;
-use super::place;
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;

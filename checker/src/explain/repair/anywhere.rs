@@ -1,10 +1,10 @@
 //! Proposals where no pair of accesses is to blame, as of conditions on final memory: each operation that could order more
 //! than it does, then several of them. The likeliest have a partner: a relaxed read of what somebody releases, say.
 
-use super::super::Subject;
-use super::opcode::{Goal, SemEdit, usual};
-use super::propose::{Ground, Proposal, sem_edits};
-use super::text::Edit;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::opcode::{Goal, SemEdit, sem_edits, usual};
 use crate::event::{EventGraph, EventId, EventKind, LocationId};
 use fencepost_dsl::vocabulary::{Scope, Sem};
 

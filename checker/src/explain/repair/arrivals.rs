@@ -1,10 +1,10 @@
 //! Proposals for what arrives at mbarriers: bytes that are announced with an arrival, asynchronous arrivals that count or do
 //! not, copies for more CTAs, and other elements of an array of objects.
 
-use super::super::Subject;
-use super::propose::{Ground, Proposal};
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
 use super::syntax::Instruction;
-use super::text::Edit;
 use crate::event::{EventKind, MbarrierRole};
 use fencepost_dsl::sorted::SortedMap;
 

@@ -1,11 +1,12 @@
 //! Proposals for another atomic in place of one: a read of all copies through the multimem address that they were written
 //! through, and a counter that goes back to zero by itself; and for one atomic in place of a load and a store.
 
-use super::super::{Reason, Subject};
-use super::propose::{Ground, Proposal};
+use super::super::reason::Reason;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
 use super::signal::{is_in, own_reads};
 use super::syntax::{Instruction, NodeKind};
-use super::text::Edit;
 use crate::event::{Access, EventGraph, EventId, EventKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::vocabulary::Sem;

@@ -1,14 +1,19 @@
 //! Proposals that let threads meet: a barrier between two statements, the narrowest that holds both threads.
 
-use super::super::{Reason, Subject};
-use super::propose::{Ground, Proposal};
-use super::syntax::{Instruction, NodeKind, Syntax};
-use super::text::Edit;
-use crate::event::{AgentId, EventId, EventKind};
+use super::super::reason::Reason;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::barriers;
+use super::places::diverges;
+use super::places::gaps;
+use super::places::insert;
+use super::places::names;
+use super::syntax::{Instruction, NodeKind};
+use crate::event::{EventId, EventKind};
 use crate::findings::lifetime;
 use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedSet;
-use fencepost_dsl::vocabulary::Scope;
 
 /// Threads of a warp, as barriers count them (BR-2).
 const LANES: u32 = 32;
@@ -18,9 +23,6 @@ const WARPS_MAX: u32 = 8;
 const GAPS_MAX: usize = 4;
 /// Other numbers tried for barriers.
 const NUMBERS_MAX: usize = 16;
-
-/// A place between two statements: the one before it, or the one after it where there is none.
-pub type Gap = (usize, bool);
 
 /// Barriers where nothing leads from one thread to the other.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
@@ -310,14 +312,6 @@ fn on_both_sides(
     found.push(Proposal { rank, edits: edits.to_vec() });
 }
 
-/// Whether a statement stands in a branch about which the names decide that those differ who would have to meet.
-pub fn diverges(ground: &Ground<'_>, node: usize, words: &[&str]) -> bool {
-    ground.syntax.ancestors(node).into_iter().skip(1).any(|around| {
-        let NodeKind::Branch { condition } = ground.syntax.nodes[around].kind else { return false };
-        names(ground.texts.sources().text(condition), words)
-    })
-}
-
 /// A cluster barrier where everybody starts or ends.
 fn lifetimes(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let at_start = match &ground.explanation.subject {
@@ -343,107 +337,5 @@ fn lifetimes(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for (rank, gap) in [(20, near), (21, gap)] {
         let Some(gap) = gap else { continue };
         found.push(Proposal { rank, edits: vec![insert(ground, gap, text)] });
-    }
-}
-
-/// The barrier that both threads can meet at, and the names on which it depends who comes there; then those of a CTA and
-/// of a warp, for a thread that signals or waits for others.
-pub fn barriers(ground: &Ground<'_>, a: AgentId, b: AgentId) -> Vec<(String, &'static [&'static str])> {
-    let hierarchy = &ground.graph().hierarchy;
-    let launch = hierarchy.launch();
-    let (threads, scope) = ([hierarchy.threads[a], hierarchy.threads[b]], hierarchy.common_scope(a, b));
-    let is_warp = scope == Scope::Cta && threads[0].warp == threads[1].warp;
-    let lanes: &[&str] = &["tid", "laneid"];
-    let warp = ("bar.warp.sync 0xffffffff;".to_owned(), lanes);
-    let cta: (String, &[&str]) = ("bar.sync 0;".to_owned(), &["tid", "laneid", "warpid"]);
-    let mut found = Vec::new();
-    if scope == Scope::Cluster && launch.cluster > 1 {
-        let words: &[&str] = &["tid", "laneid", "warpid", "ctaid", "cluster_ctarank"];
-        found.push(("barrier.cluster.arrive; barrier.cluster.wait;".to_owned(), words));
-    }
-    if is_warp {
-        found.push(warp.clone());
-    }
-    // What a program launches has its own sizes.
-    if launch.warps > 1 || scope == Scope::Cta && !is_warp {
-        found.push(cta);
-    }
-    if launch.lanes > 1 && !is_warp {
-        found.push(warp);
-    }
-    found
-}
-
-/// Whether a text has one of the words, as names.
-pub fn names(text: &str, words: &[&str]) -> bool {
-    let is_inside = |c: char| c.is_alphanumeric() || c == '_';
-    text.split(|c: char| !is_inside(c)).any(|word| words.contains(&word))
-}
-
-/// Places for something that should come between two accesses, with how unlikely each is.
-pub fn gaps(ground: &Ground<'_>, a: EventId, b: EventId) -> Vec<(u32, Gap)> {
-    let (syntax, graph) = (ground.syntax, ground.graph());
-    let (Some(first), Some(second)) = (ground.place(a), ground.place(b)) else { return Vec::new() };
-    let rounds = (&graph.events[a].iterations, &graph.events[b].iterations);
-    let is_carried = rounds.0.iter().zip(rounds.1).any(|(a, b)| a != b);
-    let mut found: Vec<(u32, Gap)> = Vec::new();
-    let mut push = |rank: u32, gap: Option<Gap>| {
-        if let Some(gap) = gap.map(|gap| normal(syntax, gap))
-            && found.iter().all(|(_, known)| *known != gap)
-        {
-            found.push((rank, gap));
-        }
-    };
-    let levels = |node: usize| (0..).zip(syntax.outwards(node));
-    if is_carried {
-        for around in syntax.outwards(first) {
-            if syntax.nodes[around].kind == NodeKind::Loop && syntax.outwards(second).contains(&around) {
-                push(0, last_of(syntax, around).map(|node| (node, true)));
-            }
-        }
-    }
-    let (near, far) = if is_carried { (4, 1) } else { (0, 4) };
-    for (level, around) in levels(first) {
-        push(near + level, Some((around, true)));
-    }
-    for (level, around) in levels(second) {
-        push(near + level, Some((around, false)));
-    }
-    for (level, around) in levels(second) {
-        push(far + level, Some((around, true)));
-    }
-    for (level, around) in levels(first) {
-        push(far + level, Some((around, false)));
-    }
-    found.sort_by_key(|(rank, _)| *rank);
-    found
-}
-
-/// The last statement of a loop's body.
-pub fn last_of(syntax: &Syntax, around: usize) -> Option<usize> {
-    (0..syntax.nodes.len()).rfind(|&node| syntax.nodes[node].parent == Some(around))
-}
-
-/// Of the two names of a place, the one by the statement before it.
-fn normal(syntax: &Syntax, (node, is_after): Gap) -> Gap {
-    let (siblings, at) = syntax.siblings(node);
-    match at.checked_sub(1) {
-        Some(before) if !is_after => (siblings[before], true),
-        _ => (node, is_after),
-    }
-}
-
-/// Statements at a place.
-pub fn insert(ground: &Ground<'_>, (node, is_after): Gap, text: &str) -> Edit {
-    Edit::insert(ground.texts.sources(), ground.syntax.nodes[node].span, is_after, text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::names;
-
-    #[test]
-    fn names_are_whole_words() {
-        assert!(names("tid == 0", &["tid"]) && !names("ntid == 2", &["tid"]));
     }
 }

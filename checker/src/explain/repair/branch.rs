@@ -1,10 +1,10 @@
 //! Proposals about who signals and waits, and when: branches around nothing but signals, and waits in branches.
 
-use super::super::Subject;
-use super::barrier::{insert, names};
-use super::propose::{Ground, Proposal};
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::{insert, names};
 use super::syntax::{Instruction, NodeKind};
-use super::text::Edit;
 use fencepost_dsl::Span;
 
 /// Names of threads that are easily taken for one another.

@@ -1,12 +1,11 @@
 //! Proposals for arrivals that only the own CTA sees, where CTAs of a cluster write each other's memory: an arrival at each
 //! CTA's object, which then expects as many times more.
 
-use super::super::Subject;
-use super::barrier::{insert, names};
-use super::propose::{Ground, Proposal};
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::{insert, names};
 use super::syntax::Instruction;
-use super::text::Edit;
-
 /// An arrival at the object of each CTA, with and without another number of arrivals that it expects.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let cluster = ground.graph().hierarchy.launch().cluster;

@@ -1,12 +1,10 @@
 //! Proposals where two threads store and then look, and neither sees the other: `fence.sc` on both sides.
 
-use super::super::Reason;
-use super::super::near::crossing::Side;
-use super::barrier::insert;
-use super::opcode::{Goal, SemEdit, usual};
-use super::propose::{Ground, Proposal, sem_edits};
-use super::text::Edit;
-
+use super::super::reason::{Reason, Side};
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::opcode::{Goal, SemEdit, sem_edits, usual};
+use super::places::insert;
 /// Fences that are there made `fence.sc`, in a scope that holds both threads; one behind the store where there is none, or
 /// before the load.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {

@@ -7,11 +7,13 @@
 //! something else.
 //! Cannot: ask this of waits whose result is used, which cannot be left out, and of branches in functions of the library.
 
-use super::find::Key;
+use super::edit::Edit;
 use super::handed::{HANDED_MAX, Handed, Sees};
+use super::key::Key;
+use super::places::names;
 use super::shares;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
-use super::text::{Edit, Texts};
+use super::text::Texts;
 use crate::check::CheckError;
 use crate::event::EventGraph;
 use crate::verdict::{Property, Verdict};
@@ -184,11 +186,11 @@ impl Side<'_> {
 
     /// The statements that wait, and that the other side has otherwise or not at all.
     fn touched_waits(&self, old: &Side<'_>) -> Vec<Span> {
-        let names = self.other_names(old);
+        let others = self.other_names(old);
         let is_touched = |node: usize| {
             let of = self.syntax.nodes[node].span;
             let mut inside = self.syntax.inside(node);
-            super::barrier::names(self.sources().text(of), &names)
+            names(self.sources().text(of), &others)
                 || inside.any(|instruction| !old.has_like(&self.shape(instruction)))
                 || {
                     let own = self.compared(node);

@@ -1,7 +1,7 @@
 //! What looking for repairs may take, in steps, the same on every machine.
 
-use super::propose::Proposal;
-use super::{Edit, EditKind};
+use super::edit::{Edit, EditKind};
+use super::ground::Proposal;
 use fencepost_dsl::kernel::program::Kernel;
 
 /// Steps of a try, as a multiple of those of the check, and at least.

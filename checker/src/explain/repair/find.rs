@@ -4,24 +4,28 @@
 //! does, one that takes some findings away and adds none is kept, and others are looked for with it in place. What is
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
+use super::super::explanation::Explanation;
+use super::edit::Tries;
+use super::edit::{Edit, EditKind, Repair};
 use super::effect::{Where, Wrong, only_hides};
 use super::effort;
+use super::ground::{Ground, Proposal, STRONG_ENDS};
 use super::handed::{HANDED_MAX, Handed};
-use super::propose::{Ground, Proposal, STRONG_ENDS, proposals};
+use super::key::Key;
+use super::key::RESIDENCE;
+use super::key::key;
+use super::propose::proposals;
 use super::syntax::Syntax;
-use super::{Edit, EditKind, Repair, Texts};
+use super::text::Texts;
 use crate::check::replay::Changed;
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::event::EventGraph;
-use crate::explain::{Explanation, Subject};
-use crate::findings::lifetime::NOT_CO_RESIDENT;
 use crate::verdict::{Limit, Outcome, Property, Verdict};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::dump::dump_of;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
-use fencepost_dsl::{SourceMap, Span};
 
 /// Single changes looked at per launch.
 const SINGLES_MAX: usize = 128;
@@ -52,12 +56,6 @@ pub struct Job<'a> {
     /// How the launch was checked, with what is left of its budget.
     pub config: &'a Config,
 }
-
-/// In place of operands, for a wait that only the launch can end.
-const RESIDENCE: &str = "residence";
-
-/// What makes a finding the same one in a changed program: its property and the operands it is about.
-pub type Key = (Property, SortedSet<String>);
 
 /// A change, and the findings that are left with it and those before it.
 type Part = (Vec<Edit>, Vec<Key>);
@@ -124,17 +122,6 @@ pub fn find(
     };
     let repairs = search.run(&all, &by_finding)?;
     Ok((repairs, search.tries))
-}
-
-/// What was tried of changes.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Tries {
-    /// How many checks.
-    pub n: usize,
-    /// Of how many changes no answer came within the steps that there were.
-    pub n_undecided: usize,
-    /// How many changes were not tried, since the work that a help may take was done.
-    pub n_untried: usize,
 }
 
 struct Search<'a> {
@@ -698,37 +685,4 @@ impl Search<'_> {
         let found = witness.map(|witness| (outcome.graph, witness));
         Ok(Some(Try { verdict: outcome.verdict, left, more, found }))
     }
-}
-
-/// What makes a finding in these texts the same one in others.
-pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanation: &Explanation) -> Key {
-    let text = |span: Span| {
-        let text = sources.text(span);
-        // Without the guard that compilers write before it.
-        let of_guard = text.strip_prefix('@').and_then(|rest| rest.split_once(char::is_whitespace));
-        let text = of_guard.map_or(text, |(_, rest)| rest.trim_start());
-        // Without the opcode, which a repair may change; and which one of those that read alike.
-        let operands = text.split_once(char::is_whitespace).map_or(text, |(_, rest)| rest);
-        let before = &sources.file(span.file).text[..span.start as usize];
-        format!("{operands} {}", before.matches(operands).count())
-    };
-    let site = |event| {
-        let site: crate::event::SiteId = outcome.graph.events[event].site?;
-        Some(text(outcome.graph.sites[site].span))
-    };
-    let places = match &explanation.subject {
-        Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
-            [*earlier, *later].into_iter().filter_map(site).collect()
-        }
-        Subject::Assertion { span, .. }
-        | Subject::Misuse { span, .. }
-        | Subject::Bounds { span, .. }
-        | Subject::Final { span } => SortedSet::from([text(*span)]),
-        Subject::Lifetime { access, .. } => site(*access).into_iter().collect(),
-        Subject::Deadlock { .. } if explanation.code == NOT_CO_RESIDENT.code => {
-            SortedSet::from([RESIDENCE.to_owned()])
-        }
-        Subject::Deadlock { .. } | Subject::Completion => SortedSet::new(),
-    };
-    (property, places)
 }

@@ -1,8 +1,8 @@
 //! Proposals for a flag that a thread sets behind what it writes, and that nobody waits for: a wait for it, before the access
 //! that comes too early.
 
-use super::barrier::insert;
-use super::propose::{Ground, Proposal};
+use super::ground::{Ground, Proposal};
+use super::places::insert;
 use super::signal::is_waited_for;
 use super::syntax::{Instruction, Memory};
 use crate::event::{EventGraph, EventId, EventKind};

@@ -7,12 +7,13 @@
 
 mod ways;
 
-use super::super::Subject;
-use super::barrier::names;
-use super::propose::{Ground, Proposal};
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::names;
 use super::syntax::Instruction;
-use super::text::Edit;
 use super::values::{Role, Value, ValueKind};
+
 use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedMap;
 use ways::{Kind, Way, is_word, ways};

@@ -1,9 +1,10 @@
 //! Proposals about asynchronous operations: a smaller number of groups that may be pending, and waits that are missing.
 
-use super::super::{Reason, Subject};
-use super::barrier::{gaps, insert};
-use super::propose::{Ground, Proposal};
-use super::text::Edit;
+use super::super::reason::Reason;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::{gaps, insert};
 use crate::event::EventId;
 
 /// Waits that leave fewer groups pending, and new ones.

@@ -1,9 +1,10 @@
 //! Proposals for fences that come in halves, one in each thread: those between the generic and the async proxy, and those
 //! of tensor maps.
 
-use super::super::{Reason, Subject};
-use super::barrier::insert;
-use super::propose::{Ground, Proposal};
+use super::super::reason::Reason;
+use super::super::subject::Subject;
+use super::ground::{Ground, Proposal};
+use super::places::insert;
 use super::syntax::Instruction;
 use crate::event::EventId;
 use fencepost_dsl::vocabulary::Proxy;

@@ -6,11 +6,12 @@
 //! same way: where a read sees anything else, it is too early.
 //! Cannot: ask it of reads whose result has no name, of vectors, and of asynchronous operations.
 
-use super::super::Subject;
-use super::propose::Ground;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::Ground;
 use super::signal::{decides, is_waited_for};
 use super::syntax::{NodeKind, Syntax};
-use super::text::{Edit, Texts};
+use super::text::Texts;
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId, Mbarrier, MbarrierRole};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::sorted::SortedSet;

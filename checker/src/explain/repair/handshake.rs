@@ -1,11 +1,10 @@
 //! Proposals for a second handshake, where a loop has one and comes back too early: what threads do to meet, once more at
 //! the end of each round.
 
-use super::super::Subject;
-use super::barrier::{insert, last_of};
-use super::propose::{Ground, Proposal};
+use super::super::subject::Subject;
+use super::ground::{Ground, Proposal};
+use super::places::{insert, last_of};
 use super::syntax::NodeKind;
-
 /// Statements of a handshake, at most.
 const STATEMENTS_MAX: usize = 6;
 

@@ -1,10 +1,12 @@
 //! Proposals about mbarriers: other counts and parities, and waits and arrivals like those that are there.
 
-use super::barrier::insert;
-use super::propose::{Ground, Proposal};
+use super::super::reason::Reason;
+use super::super::roles::WaitFact;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::insert;
 use super::syntax::Instruction;
-use super::text::Edit;
-use crate::explain::{Reason, Subject, deadlock::WaitFact};
 use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedSet;
 

@@ -3,9 +3,9 @@
 //!
 //! The new statement is one like those that are there, at the object that lacks it, or the usual one where there is none.
 
-use super::super::Subject;
-use super::barrier::insert;
-use super::propose::{Ground, Proposal};
+use super::super::subject::Subject;
+use super::ground::{Ground, Proposal};
+use super::places::insert;
 use super::syntax::{Instruction, Memory, NodeKind};
 use fencepost_dsl::sorted::SortedSet;
 

@@ -1,11 +1,11 @@
 //! Proposals for broken rules that one statement or another form of it mends.
 
-use super::super::Subject;
-use super::barrier::{count_of, insert};
-use super::propose::{Ground, Proposal};
+use super::super::subject::Subject;
+use super::barrier::count_of;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::insert;
 use super::syntax::Instruction;
-use super::text::Edit;
-
 /// What the rule asks for, at the instruction that breaks it.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     cluster_barriers(ground, found);

@@ -1,11 +1,12 @@
 //! Proposals for numbers that are the same where they should differ, in several places or in a way of their own: a first turn
 //! for one thread, a target that grows from round to round; and for registers that a pool does not have.
 
-use super::super::{Subject, deadlock::WaitFact};
-use super::barrier::names;
-use super::propose::{Ground, Proposal};
+use super::super::roles::WaitFact;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::names;
 use super::syntax::{Binding, Instruction, Memory};
-use super::text::Edit;
 use fencepost_dsl::Span;
 
 /// What tells a thread from others, wider groups first.

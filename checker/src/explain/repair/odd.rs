@@ -3,13 +3,12 @@
 //!
 //! Cannot: see what is wrong alike in all places.
 
-use super::barrier::{insert, last_of, names};
-use super::propose::{Ground, Proposal};
+use super::super::roles::{Standing, WaitFact};
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::{insert, last_of, names};
 use super::syntax::{Instruction, NodeKind};
-use super::text::Edit;
-use crate::explain::Subject;
-use crate::explain::deadlock::{Standing, WaitFact};
-
 /// Places of one kind that are tried.
 const TRIED_MAX: usize = 6;
 

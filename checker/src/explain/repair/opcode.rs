@@ -1,6 +1,9 @@
 //! Opcodes with another sem, scope or side, token by token, as the source writes them.
 
+use super::edit::Edit;
+use super::ground::Ground;
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind, MbarrierRole};
+use fencepost_dsl::Span;
 use fencepost_dsl::kernel::isa::strength::{both, is_sem};
 use fencepost_dsl::vocabulary::{Proxy, Scope, Sem};
 
@@ -120,6 +123,30 @@ fn with_sem(source: &str, text: &str, goal: Goal, mut scope: Scope) -> Option<St
 pub fn usual(graph: &EventGraph, scope: Scope) -> Scope {
     let uses_clusters = || graph.events.iter().any(|event| event.kind.scope() == Some(Scope::Cluster));
     if scope == Scope::Cluster && !uses_clusters() { Scope::Gpu } else { scope }
+}
+
+/// The changes of opcodes that several edits of sems come to.
+pub fn sem_edits(ground: &Ground<'_>, edits: &[SemEdit]) -> Vec<Edit> {
+    let graph = ground.graph();
+    let mut opcodes: Vec<(Span, String)> = Vec::new();
+    for edit in edits {
+        let Some(instruction) = ground.instruction(edit.event) else { continue };
+        let Some(site) = graph.events[edit.event].site else { continue };
+        let known = opcodes.iter().position(|(span, _)| *span == instruction.opcode_span);
+        let (source, text) = match known {
+            // With every default, as far as a further edit looks at it.
+            Some(known) => (opcodes[known].1.clone(), opcodes[known].1.clone()),
+            None => (instruction.opcode.clone(), graph.sites[site].text.clone()),
+        };
+        let Some(after) = edited(graph, &source, &text, edit) else { continue };
+        match known {
+            Some(known) => opcodes[known].1 = after,
+            None => opcodes.push((instruction.opcode_span, after)),
+        }
+    }
+    let sources = ground.texts.sources();
+    opcodes.retain(|(span, after)| sources.text(*span) != after);
+    opcodes.into_iter().map(|(span, after)| Edit::replace(sources, span, after)).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Proposals that leave every statement as it is and change the order of two, or add a fence between two.
 
-use super::super::{Reason, Subject};
-use super::propose::{Ground, Proposal};
+use super::super::reason::Reason;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::insert;
 use super::syntax::{Instruction, NodeKind};
-use super::text::Edit;
 use crate::event::{Access, EventGraph, EventId, EventKind, GridId};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::AsyncSpace;
@@ -270,7 +272,7 @@ fn alias_fences(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     for (earlier, later) in pairs {
         for (event, is_after) in [(earlier, true), (later, false)] {
             let Some(node) = ground.place(event) else { continue };
-            let edit = super::barrier::insert(ground, (node, is_after), "fence.proxy.alias;");
+            let edit = insert(ground, (node, is_after), "fence.proxy.alias;");
             found.push(Proposal { rank: 6 + u32::from(!is_after), edits: vec![edit] });
         }
     }

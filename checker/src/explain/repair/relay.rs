@@ -1,9 +1,9 @@
 //! Proposals where a thread of the same CTA hands over for another one, which it does not meet: a barrier between the two,
 //! as narrow as holds both.
 
-use super::super::Reason;
-use super::barrier::{barriers, diverges, insert};
-use super::propose::{Ground, Proposal};
+use super::super::reason::Reason;
+use super::ground::{Ground, Proposal};
+use super::places::{barriers, diverges, insert};
 use crate::event::EventId;
 
 /// Statements around each of the two places that are tried.

@@ -1,11 +1,9 @@
 //! Proposals where a word is set back after others have been let on, who may have counted in it for the next round: it is set
 //! back before.
 
-use super::super::Reason;
-use super::super::reason::Stored;
-use super::propose::{Ground, Proposal};
-use super::text::Edit;
-
+use super::super::reason::{Reason, Stored};
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
 /// Statements before it that are looked at.
 const DISTANCE_MAX: usize = 6;
 

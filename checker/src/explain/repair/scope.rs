@@ -1,8 +1,8 @@
 //! Proposals for scopes that are too narrow in several places at once: of all that is done to one object, then of all.
 
-use super::super::Reason;
-use super::opcode::{Goal, SemEdit, usual};
-use super::propose::{Ground, Proposal, sem_edits};
+use super::super::reason::Reason;
+use super::ground::{Ground, Proposal};
+use super::opcode::{Goal, SemEdit, sem_edits, usual};
 use crate::event::{EventGraph, EventId, EventKind, LocationId};
 use fencepost_dsl::vocabulary::Scope;
 

@@ -1,8 +1,8 @@
 //! What may be meant as a signal: a place where what is read decides whether a wait ends, or what is done elsewhere. Data
 //! whose order is missing is not mended by strong accesses, however strong one of them is already.
 
-use super::super::{reads_in, support};
-use super::propose::Ground;
+use super::super::reads::{reads_in, support};
+use super::ground::Ground;
 use crate::event::{
     Access, AtomicClass, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind, Wait,
 };

@@ -1,10 +1,12 @@
 //! Proposals for an SPA machine: a higher level, an invalidation, a load past the L1, a `MEMBAR`.
 
-use super::super::{Reason, SpaReason, Subject};
-use super::propose::{Ground, Proposal};
-use super::text::Edit;
+use super::super::near::membars::through_l1;
+use super::super::reason::Reason;
+use super::super::spa::SpaReason;
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
 use crate::event::{EventId, EventKind, SpaEvent};
-use crate::explain::near::membars::through_l1;
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{Invalidation, MembarLevel, Proxy};
 

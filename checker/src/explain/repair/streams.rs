@@ -1,11 +1,11 @@
 //! Proposals for programs: a stream waits for an event of another one, or the host waits for a stream before it goes on, or
 //! before it starts what comes on another one.
 
-use super::barrier::insert;
-use super::propose::{Ground, Proposal};
+use super::super::reason::Reason;
+use super::super::subject::Subject;
+use super::ground::{Ground, Proposal};
+use super::places::insert;
 use super::syntax::NodeKind;
-use crate::explain::{Reason, Subject};
-
 /// Places tried, and streams at each.
 const EACH_MAX: usize = 4;
 

@@ -1,13 +1,14 @@
 //! A program's statements and instructions with their places, as changes of the text need them.
 
-use super::compiled::Compiled;
-use super::values::{self, Value};
+use super::parts::Compiled;
+use super::values;
+use super::values::Value;
 use fencepost_dsl::kernel::ast::{
     self, Block, Else, Expr, ExprKind, ItemKind, Object, Operand, Pattern, Statement, StatementKind,
 };
 use fencepost_dsl::kernel::{beside, parse};
 use fencepost_dsl::vocabulary::Replication;
-use fencepost_dsl::{SourceMap, Span};
+use fencepost_dsl::{FileId, SourceMap, Span};
 
 /// Statements around calls that are looked at.
 const OUTWARDS_MAX: usize = 6;
@@ -457,8 +458,28 @@ impl Syntax {
         at.checked_sub(1).is_some_and(|before| self.is_synchronization(siblings[before]))
     }
 
+    /// The statements of a kernel of a PTX module.
+    fn import(&mut self, sources: &SourceMap, file: FileId, entry: &str) {
+        let text = &sources.file(file).text;
+        let Ok(module) = fencepost_dsl::ptx::parse(text, file) else { return };
+        let Some(entry) = module.entry(entry) else { return };
+        let compiled = Compiled::of(sources, file, entry, |span, own, begins| {
+            let instruction = Instruction {
+                opcode: own.opcode.text.clone(),
+                opcode_span: own.opcode.span,
+                span: own.span,
+                operands: own.operands.iter().map(|operand| operand.span).collect(),
+                objects: Vec::new(),
+                memory: Vec::new(),
+                node: 0,
+            };
+            self.compiled_statement(span, instruction, begins);
+        });
+        self.compiled.push(compiled);
+    }
+
     /// A statement that is one instruction, in a block of its own if one begins with it.
-    pub(super) fn compiled_statement(&mut self, span: Span, instruction: Instruction, begins: bool) {
+    fn compiled_statement(&mut self, span: Span, instruction: Instruction, begins: bool) {
         if begins || self.blocks.is_empty() {
             self.blocks.push(Vec::new());
         }

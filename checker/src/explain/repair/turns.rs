@@ -4,13 +4,13 @@
 //!
 //! A wait for a number stays one for a single number; what only makes it pass is refused where it is tried.
 
-use super::super::Subject;
-use super::barrier::insert;
-use super::propose::{Ground, Proposal};
+use super::super::roles::{Role, WaitFact};
+use super::super::subject::Subject;
+use super::edit::Edit;
+use super::ground::{Ground, Proposal};
+use super::places::insert;
 use super::syntax::{Instruction, NodeKind};
-use super::text::Edit;
 use crate::event::LocationId;
-use crate::explain::deadlock::{Role, WaitFact};
 use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedSet;
 

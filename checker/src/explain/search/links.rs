@@ -6,7 +6,6 @@
 //! restricted fences order is looked up as `released` and `acquired`, which a model need not have.
 
 use super::super::reason::{Nearby, Reason};
-use super::Length;
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::{AtomicClass, EventGraph, EventId, EventKind};
 use crate::relation::algebra::{Value, evaluate};
@@ -65,6 +64,15 @@ impl Chain {
     pub fn n_attempts(&self) -> usize {
         self.steps.iter().filter(|step| step.kind == StepKind::Attempt).count()
     }
+}
+
+/// How long a way is, without its near-step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Length {
+    /// How often it goes on in another thread.
+    pub hand_overs: u32,
+    /// Its steps.
+    pub steps: u32,
 }
 
 /// What an attempt costs, compared with 1 for a step that orders.

@@ -1,6 +1,6 @@
 //! A picture for graphviz: `dot -Tsvg`.
 
-use super::link_label;
+use super::sizes::link_label;
 use crate::report::story::{LinkKind, Story};
 
 /// The graph, a cluster for each lane.

@@ -1,8 +1,9 @@
 //! Pictures as one page that needs nothing else: each with its source beside it, and every step told in full when it is
 //! pointed at or walked to.
 
+use super::layout::Layout;
+use super::sizes::link_label;
 use super::svg::{element, style};
-use super::{Layout, link_label};
 use crate::report::markup::escaped;
 use crate::report::story::{Link, Story};
 use fencepost_dsl::SourceMap;

@@ -1,6 +1,6 @@
 //! Where links run: ports at the sides of boxes, tracks between lanes, channels between rows.
 
-use super::{CHAR_WIDTH, LINE_HEIGHT, Sizes, link_label, size};
+use super::sizes::{CHAR_WIDTH, LINE_HEIGHT, Sizes, link_label, size};
 use crate::report::story::{Step, Story};
 use fencepost_dsl::sorted::SortedMap;
 

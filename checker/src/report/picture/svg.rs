@@ -1,6 +1,7 @@
 //! A picture as SVG: one file, light or dark as the reader's system is.
 
-use super::{FONT_SIZE, Label, Layout, Role, Route};
+use super::layout::{Label, Layout, Route, StepBox};
+use super::sizes::{FONT_SIZE, Role};
 use crate::report::markup::escaped;
 use crate::report::story::{LinkKind, Step, Story};
 
@@ -47,7 +48,7 @@ pub(super) fn element(story: &Story, layout: &Layout, is_alone: bool) -> String 
     text + "</svg>\n"
 }
 
-fn step_box(story: &Story, own: &super::StepBox) -> String {
+fn step_box(story: &Story, own: &StepBox) -> String {
     let step = &story.steps[own.step];
     let mark = if step.mark.is_empty() { "" } else { " marked" };
     let mut text = format!(

@@ -1,11 +1,12 @@
 //! A run, for machines.
 
+use super::execution::Run;
 use super::words::{self, stop_name};
-use super::{Run, Stop};
+use crate::check::executions::Stop;
 use crate::check::executions::{Cut, End, Way};
 use crate::event::AgentId;
 use crate::explain;
-use crate::report::json::{Position, position};
+use crate::report::place::{Position, position};
 use crate::report::summary;
 use crate::report::wording::{Words, number};
 use fencepost_dsl::cat::memory_model::MemoryModel;
@@ -177,7 +178,7 @@ fn way(run: &Run<'_>, agent: AgentId, way: &Way, (at, number_of): (usize, usize)
     let stop = way.shown.stop(graph, agent);
     WayReport {
         choose: format!("{}#{}", at + 1, number_of + 1),
-        text: words::way(run, agent, way),
+        text: super::execution::way(run, agent, way),
         value: outcome.as_ref().and_then(|outcome| outcome.value).map(number),
         from: outcome.iter().flat_map(|outcome| &outcome.sources).map(from).collect(),
         stops: (outcome.is_none() && stop != Stop::Ends).then(|| stop_name(stop)),

@@ -1,14 +1,16 @@
 //! A run, told to people.
 
-use super::{Done, Run, Standing, Stop};
+use super::execution::{Done, Run, Standing, ways};
+use crate::check::executions::Stop;
 use crate::check::executions::{Cut, End, Way, Ways};
 use crate::encode::goal::GoalKind;
 use crate::event::{AgentId, EventGraph, EventId, EventKind, ObligationKind};
 use crate::explain;
 use crate::findings;
-use crate::report::story::{Deed, Outcome, Standstill, Story};
+use crate::report::case::{Style, wrap};
+use crate::report::story::{Deed, Standstill, Story};
 use crate::report::wording::{Words, number};
-use crate::report::{Style, summary, trace, wrap};
+use crate::report::{summary, trace};
 use crate::verdict::{Finding, Property};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id;
@@ -16,65 +18,6 @@ use fencepost_dsl::sorted::SortedMap;
 
 /// Cells of memory that are listed at most.
 const CELLS_MAX: usize = 32;
-
-/// What comes of a step, and where what it reads is from.
-pub fn way(run: &Run<'_>, agent: AgentId, way: &Way) -> String {
-    match run.outcome(way) {
-        Some(outcome) => told(run, way, &outcome),
-        None => run.standstill(agent, &way.shown).map_or_else(|| "ends".to_owned(), |stop| stop.what),
-    }
-}
-
-/// The ways of a step, in order.
-pub fn ways(run: &Run<'_>, agent: AgentId, ways: &Ways) -> Vec<String> {
-    let is_one_place = {
-        let places = ways.ways.iter().map(|way| way.events.first().map(|&event| run.site(event)));
-        let mut places: Vec<_> = places.collect();
-        places.dedup();
-        places.len() == 1
-    };
-    let with_place = |one: &Way| {
-        let text = way(run, agent, one);
-        match one.events.first() {
-            Some(&event) if !is_one_place => format!("{}: {text}", run.line_of(event, one)),
-            _ => text,
-        }
-    };
-    ways.ways.iter().map(with_place).collect()
-}
-
-fn told(run: &Run<'_>, way: &Way, outcome: &Outcome) -> String {
-    let words = Words { case: run.case(), witness: &way.shown.witness };
-    let from: Vec<String> = outcome.sources.iter().map(|&source| from(run, &words, source)).collect();
-    let what = if outcome.what.is_empty() { "done" } else { &outcome.what };
-    let fails = if outcome.is_try { ", a try that fails" } else { "" };
-    if from.is_empty() { format!("{what}{fails}") } else { format!("{what} {}{fails}", from.join(" and ")) }
-}
-
-/// Where a value is from.
-fn from(run: &Run<'_>, words: &Words<'_>, source: EventId) -> String {
-    let event = &run.case().outcome.graph.events[source];
-    match (run.step_of(source), event.agent) {
-        (Some(step), _) => format!("from step {step}"),
-        (None, None) => "(initial value)".to_owned(),
-        (None, Some(agent)) => {
-            format!("from {} of t{}, which is still to come", words.quoted(source), agent.index())
-        }
-    }
-}
-
-impl Run<'_> {
-    fn site(&self, event: EventId) -> (Option<crate::event::SiteId>, bool) {
-        let event = &self.case().outcome.graph.events[event];
-        (event.site, matches!(event.kind, EventKind::Read(_)))
-    }
-
-    fn line_of(&self, event: EventId, way: &Way) -> String {
-        let words = Words { case: self.case(), witness: &way.shown.witness };
-        let line = words.span(event).map_or_else(String::new, |span| format!("{}, ", words.line(span)));
-        format!("{line}`{}`", words.instruction(event))
-    }
-}
 
 /// The run as a story, for tables and pictures.
 pub fn story(run: &Run<'_>) -> Story {

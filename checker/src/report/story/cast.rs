@@ -2,7 +2,7 @@
 //!
 //! Cannot: leave out a whole round of a loop that only repeats what another one has shown.
 
-use super::Words;
+use super::super::wording::Words;
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::{
     Access, AgentId, EventGraph, EventId, EventKind, Fact, LocationId, MbarrierId, MbarrierRole, Wait,

@@ -1,7 +1,9 @@
 //! Lanes: one for a thread, and one for the operations of a kind that it has started; threads that do the same share one.
 
+use super::super::wording::Words;
+use super::cast::Cast;
 use super::steps::{Action, Group};
-use super::{Lane, Words, cast::Cast};
+use super::told::Lane;
 use crate::event::{AgentId, CtaId, EventId, EventKind, Hierarchy, OperationSort, SiteId};
 use crate::explain::{Explanation, Subject};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};

@@ -1,91 +1,14 @@
 //! Links between the steps of different lanes: what is read, what is overwritten, what synchronizes, what an operation starts
 //! and completes; and the link that is missing.
 
-use super::{Step, Words};
+use super::super::wording::Words;
+use super::told::{Link, LinkKind, Step};
 use crate::bits::BitMatrix;
 use crate::event::{EventId, EventKind, MbarrierRole};
 use crate::explain::{Explanation, Reason, StepKind, Subject};
 use crate::findings::Story as Kind;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
-
-/// What a link is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum LinkKind {
-    /// From a write to a read of its value.
-    ReadsFrom,
-    /// From a write to one that overwrites it.
-    Coherence,
-    /// From a read to a write that it does not see.
-    FromReads,
-    /// From what is released to what acquires it: through memory, a barrier or an mbarrier.
-    Synchronizes,
-    /// From an instruction to the operation that it starts.
-    Starts,
-    /// From an operation to an instruction by which a thread knows that it is done.
-    Completes,
-    /// Between two accesses through different proxies.
-    Proxy,
-    /// Between two accesses that nothing orders.
-    Unordered,
-}
-
-impl LinkKind {
-    /// All of them, in the order of legends.
-    pub const ALL: [Self; 8] = [
-        Self::ReadsFrom,
-        Self::Coherence,
-        Self::FromReads,
-        Self::Synchronizes,
-        Self::Starts,
-        Self::Completes,
-        Self::Proxy,
-        Self::Unordered,
-    ];
-
-    /// As pictures label it.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::ReadsFrom => "rf",
-            Self::Coherence => "co",
-            Self::FromReads => "fr",
-            Self::Synchronizes => "sync",
-            Self::Starts => "start",
-            Self::Completes => "done",
-            Self::Proxy => "proxy",
-            Self::Unordered => "no order",
-        }
-    }
-
-    /// What the label means.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::ReadsFrom => "reads from: the value that was written is read",
-            Self::Coherence => "coherence: overwrites what the other wrote",
-            Self::FromReads => "from-reads: overwrites what was read",
-            Self::Synchronizes => "synchronizes: what came before is known after",
-            Self::Starts => "starts the operation",
-            Self::Completes => "the operation is known to be done",
-            Self::Proxy => "the two go through different proxies",
-            Self::Unordered => "nothing orders the two",
-        }
-    }
-}
-
-/// From one step to another.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Link {
-    /// The earlier step, or what should be earlier.
-    pub from: usize,
-    /// The later one.
-    pub to: usize,
-    /// What it is.
-    pub kind: LinkKind,
-    /// Whether it is the one that is missing or carries no order.
-    pub is_broken: bool,
-    /// The rules that it rests on.
-    pub rules: Vec<&'static str>,
-}
 
 /// What is collected.
 struct Links<'a> {

@@ -1,7 +1,7 @@
 //! Long opcodes without the words that say where and how wide, and what they stand for.
 
 use super::super::short::short;
-use super::Step;
+use super::told::Step;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// Abbreviates what is long, where what remains is still one instruction's; tells what for what.

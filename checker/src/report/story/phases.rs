@@ -1,6 +1,6 @@
 //! What mbarriers went through: a row for each phase that was reached.
 
-use super::Words;
+use super::super::wording::Words;
 use crate::event::{AgentId, EventId, EventKind, MbarrierId, MbarrierRole};
 use fencepost_dsl::sorted::SortedSet;
 

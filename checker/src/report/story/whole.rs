@@ -1,12 +1,18 @@
 //! The story of a run: all that happens in an execution of which nothing else is said, in an order that is chosen.
 
+use super::super::case::Case;
+use super::super::wording::Words;
 use super::steps::Group;
-use super::{Case, EventKind, SortedMap, SortedSet, Story, Teller, Words, cast, folding, order, steps};
+use super::teller::Teller;
+use super::told::Story;
+use super::{cast, folding, order, steps};
 use crate::bits::{BitMatrix, EventSet};
+use crate::event::EventKind;
 use crate::event::{AgentId, EventId, MbarrierId};
 use crate::explain::Explanation;
 use crate::witness::Witness;
 use fencepost_dsl::Span;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// An instruction that a thread executes, or a part of an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]

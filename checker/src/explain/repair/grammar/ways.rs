@@ -1,8 +1,8 @@
 //! The ways in which a value may be written otherwise: the small language itself.
 
-use super::super::barrier::names;
+use super::super::ground::Ground;
 use super::super::numbers::{OWN, own as of_threads};
-use super::super::propose::Ground;
+use super::super::places::names;
 use super::super::values::{Role, Value, ValueKind};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::ast::BinaryOp;

@@ -1,0 +1,47 @@
+//! What makes a finding in one text the same one in another.
+
+use super::super::explanation::Explanation;
+use super::super::subject::Subject;
+use crate::findings::lifetime::NOT_CO_RESIDENT;
+use crate::verdict::{Outcome, Property};
+use fencepost_dsl::sorted::SortedSet;
+use fencepost_dsl::{SourceMap, Span};
+
+/// In place of operands, for a wait that only the launch can end.
+pub(super) const RESIDENCE: &str = "residence";
+
+/// What makes a finding the same one in a changed program: its property and the operands it is about.
+pub type Key = (Property, SortedSet<String>);
+
+/// What makes a finding in these texts the same one in others.
+pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanation: &Explanation) -> Key {
+    let text = |span: Span| {
+        let text = sources.text(span);
+        // Without the guard that compilers write before it.
+        let of_guard = text.strip_prefix('@').and_then(|rest| rest.split_once(char::is_whitespace));
+        let text = of_guard.map_or(text, |(_, rest)| rest.trim_start());
+        // Without the opcode, which a repair may change; and which one of those that read alike.
+        let operands = text.split_once(char::is_whitespace).map_or(text, |(_, rest)| rest);
+        let before = &sources.file(span.file).text[..span.start as usize];
+        format!("{operands} {}", before.matches(operands).count())
+    };
+    let site = |event| {
+        let site: crate::event::SiteId = outcome.graph.events[event].site?;
+        Some(text(outcome.graph.sites[site].span))
+    };
+    let places = match &explanation.subject {
+        Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {
+            [*earlier, *later].into_iter().filter_map(site).collect()
+        }
+        Subject::Assertion { span, .. }
+        | Subject::Misuse { span, .. }
+        | Subject::Bounds { span, .. }
+        | Subject::Final { span } => SortedSet::from([text(*span)]),
+        Subject::Lifetime { access, .. } => site(*access).into_iter().collect(),
+        Subject::Deadlock { .. } if explanation.code == NOT_CO_RESIDENT.code => {
+            SortedSet::from([RESIDENCE.to_owned()])
+        }
+        Subject::Deadlock { .. } | Subject::Completion => SortedSet::new(),
+    };
+    (property, places)
+}

@@ -1,0 +1,201 @@
+//! A kernel that was compiled: its labels and instructions in order, and the places between lines of its source.
+
+use fencepost_dsl::kernel::isa::form_of;
+use fencepost_dsl::ptx::module::{Function, Instruction, Item};
+use fencepost_dsl::{FileId, SourceMap, Span};
+use std::ops::Range;
+
+/// Lines of the source between what was found and where something is put in.
+const REACH: usize = 6;
+
+/// What makes a place unlikely.
+mod rank {
+    /// For each line between.
+    pub(super) const LINE: u32 = 3;
+    /// Within a line, where only the PTX can be changed.
+    pub(super) const WITHIN: u32 = 8;
+    /// For a line that is in several pieces: the source has no place between them.
+    pub(super) const IN_PIECES: u32 = 4;
+}
+
+/// A kernel that was compiled: its labels and instructions, in order.
+#[derive(Debug)]
+pub struct Compiled {
+    /// Its text.
+    pub file: FileId,
+    /// What it consists of.
+    parts: Vec<Part>,
+    /// The parts from one line of the source on to the next.
+    runs: Vec<Range<usize>>,
+}
+
+/// A label or an instruction.
+#[derive(Debug)]
+struct Part {
+    /// With the semicolon.
+    span: Span,
+    /// Where the source has it.
+    line: Option<(String, u32)>,
+    /// Whether that is of a function that was put in where another line calls it.
+    is_called: bool,
+    kind: PartKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum PartKind {
+    Label,
+    /// What comes behind it is not run after it.
+    Leaves,
+    /// Computes with registers, or jumps under a condition.
+    Computes,
+    /// Anything else.
+    Acts,
+}
+
+/// Where something is put in: beside an instruction, and on which side of it.
+pub type Gap = (Span, bool);
+
+impl Compiled {
+    /// A kernel of a module; `each` is told of instructions that do more than compute, and whether a stretch begins there.
+    pub fn of(
+        sources: &SourceMap,
+        file: FileId,
+        entry: &Function,
+        mut each: impl FnMut(Span, &Instruction, bool),
+    ) -> Self {
+        let text = &sources.file(file).text;
+        let mut parts: Vec<Part> = Vec::new();
+        let mut begins = true;
+        for item in &entry.body {
+            let part = |span: Span, kind: PartKind| {
+                let origin = sources.origin(span);
+                let line = origin.map(|origin| (origin.name.clone(), origin.line));
+                Part { span, line, is_called: origin.is_some_and(|origin| origin.is_called), kind }
+            };
+            match item {
+                Item::Label(name) => {
+                    parts.push(part(name.span, PartKind::Label));
+                    begins = true;
+                }
+                Item::Targets { .. } => {}
+                Item::Instruction(own) => {
+                    let rest = text.get(own.span.end as usize..).unwrap_or("");
+                    let blanks = rest.len() - rest.trim_start().len();
+                    let ends = if rest.trim_start().starts_with(';') { blanks + 1 } else { 0 };
+                    let span = Span::new(file, own.span.start as usize, own.span.end as usize + ends);
+                    let jumps = ["bra", "brx", "ret", "exit", "trap"].contains(&mnemonic(&own.opcode.text));
+                    let acts = form_of(&own.opcode.text).is_some() && mnemonic(&own.opcode.text) != "mov";
+                    let kind = match (jumps && own.guard.is_none(), acts) {
+                        (true, _) => PartKind::Leaves,
+                        (false, true) => PartKind::Acts,
+                        (false, false) => PartKind::Computes,
+                    };
+                    if acts {
+                        each(span, own, begins);
+                    }
+                    begins = jumps || begins && !acts;
+                    parts.push(part(span, kind));
+                }
+            }
+        }
+        let runs = runs(&parts);
+        Self { file, parts, runs }
+    }
+
+    /// Where the part is that holds a place.
+    pub fn part_at(&self, span: Span) -> Option<usize> {
+        self.parts.iter().position(|part| part.span.holds(span))
+    }
+
+    fn line_of(&self, run: &Range<usize>) -> Option<&(String, u32)> {
+        self.parts[run.clone()].iter().find_map(|part| part.line.as_ref())
+    }
+
+    /// The places between two runs: where each is put in beside, and whether the source has one there.
+    fn gaps(&self, before: &Range<usize>, behind: &Range<usize>) -> Vec<Gap> {
+        let is_label = |&at: &usize| self.parts[at].kind == PartKind::Label;
+        let last = before.clone().rev().find(|at| !is_label(at));
+        let first = behind.clone().find(|at| !is_label(at));
+        let falls = last.filter(|&at| self.parts[at].kind != PartKind::Leaves);
+        let has_label = match (last, first) {
+            (Some(last), Some(first)) => last + 1 < first,
+            _ => true,
+        };
+        let after = falls.map(|at| (self.parts[at].span, true));
+        let ahead = first.map(|at| (self.parts[at].span, false));
+        let is_called = |part: Option<usize>| part.is_some_and(|part| self.parts[part].is_called);
+        match (ahead, after) {
+            // Behind a label whoever comes there meets, before it only those who fall through.
+            (Some(ahead), after) if has_label => std::iter::once(ahead).chain(after).collect(),
+            // Rather beside a call than in the function.
+            (Some(ahead), Some(_)) if is_called(last) && !is_called(first) => vec![ahead],
+            (_, Some(after)) => vec![after],
+            (ahead, None) => ahead.into_iter().collect(),
+        }
+    }
+
+    /// The same place, or the nearest one at an edge of the line of the source.
+    pub fn at_edge(&self, (span, is_after): Gap) -> Gap {
+        let runs = &self.runs;
+        let Some(part) = self.part_at(span) else { return (span, is_after) };
+        let Some(at) = runs.iter().position(|run| run.contains(&part)) else { return (span, is_after) };
+        let gaps = match (is_after, runs.get(at + 1), at.checked_sub(1)) {
+            (true, Some(next), _) => self.gaps(&runs[at], next),
+            (false, _, Some(before)) => self.gaps(&runs[before], &runs[at]),
+            _ => Vec::new(),
+        };
+        gaps.iter()
+            .copied()
+            .find(|gap| gap.1 == is_after)
+            .or(gaps.first().copied())
+            .unwrap_or((span, is_after))
+    }
+
+    /// Places near a part, with how unlikely each is.
+    pub fn around(&self, part: usize) -> Vec<(u32, Gap)> {
+        let runs = &self.runs;
+        let Some(own) = runs.iter().position(|run| run.contains(&part)) else { return Vec::new() };
+        let line = |run: usize| self.line_of(&runs[run]);
+        let is_split = |run: usize| {
+            line(run).is_some() && (0..runs.len()).any(|other| other != run && line(other) == line(run))
+        };
+        let span = self.parts[part].span;
+        let mut found: Vec<(u32, Gap)> =
+            [false, true].map(|is_after| (rank::WITHIN, (span, is_after))).to_vec();
+        for distance in 0..REACH {
+            // Between the run of this number and the next one.
+            let edges = [own.checked_add(distance), own.checked_sub(distance + 1)];
+            for first in edges.into_iter().flatten().filter(|first| first + 1 < runs.len()) {
+                let far = u32::try_from(distance).unwrap_or(9) * rank::LINE;
+                let split = if is_split(first) && is_split(first + 1) { rank::IN_PIECES } else { 0 };
+                found.extend(
+                    self.gaps(&runs[first], &runs[first + 1]).into_iter().map(|gap| (far + split, gap)),
+                );
+            }
+        }
+        found
+    }
+}
+
+fn mnemonic(opcode: &str) -> &str {
+    opcode.split('.').next().unwrap_or(opcode)
+}
+
+/// The parts from one line of the source on to the next; without lines, from one that acts to the next.
+fn runs(parts: &[Part]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut line: Option<&(String, u32)> = None;
+    for (at, part) in parts.iter().enumerate() {
+        let is_new = match (&part.line, part.kind) {
+            (_, PartKind::Label) => false,
+            (Some(own), _) => line != Some(own),
+            (None, kind) => kind == PartKind::Acts,
+        };
+        match runs.last_mut() {
+            Some(last) if !is_new => last.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+        line = part.line.as_ref().or(line);
+    }
+    runs
+}
