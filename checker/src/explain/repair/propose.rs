@@ -11,7 +11,8 @@ use super::opcode::{Goal, SemEdit, usual};
 use super::signal::{is_link, is_signal, is_waited_for};
 use super::{
     anywhere, arrivals, atomics, barrier, branch, cluster, compiled, crossing, flags, grammar, group, halves,
-    handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, scope, spa, streams, turns,
+    handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, rows, scope, spa, streams,
+    turns,
 };
 use crate::event::{EventId, EventKind};
 use fencepost_dsl::vocabulary::Sem;
@@ -25,7 +26,6 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
     if ground.graph().hierarchy.launch().spa.is_some() {
         spa::propose(ground, &mut found);
     } else {
-        coherent(ground, &mut found);
         sems(ground, &mut found);
         scope::propose(ground, &mut found);
         relay::propose(ground, &mut found);
@@ -53,7 +53,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
     grammar::propose(ground, &mut found);
     moved_instead(ground, &mut found);
     compiled::restrict(ground, &mut found);
-    compiled::propose(ground, &mut found);
+    rows::propose(ground, &mut found);
     let is_open = |proposal: &Proposal| {
         let mut pieces = proposal.edits.iter().flat_map(|edit| &edit.pieces);
         !proposal.edits.is_empty() && pieces.all(|piece| !ground.texts.is_library(piece.span.file))
@@ -110,19 +110,6 @@ fn is_empty_group(ground: &Ground<'_>, proposal: &Proposal) -> bool {
             next.and_then(|next| siblings.get(next)).map(|&next| sources.text(syntax.nodes[next].span));
         text.contains("commit_group") && (commits(sources.text(*anchor)) || beside.is_some_and(commits))
     })
-}
-
-/// Reads that are kept coherent: without `.nc`.
-fn coherent(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
-    for reason in &ground.explanation.reasons {
-        if let Reason::NonCoherent { read, .. } = *reason
-            && let Some(instruction) = ground.instruction(read)
-        {
-            let after = instruction.opcode.replace(".nc", "");
-            let edits = vec![Edit::replace(ground.texts.sources(), instruction.opcode_span, after)];
-            found.push(Proposal { rank: 9, edits });
-        }
-    }
 }
 
 /// Stronger sems and wider scopes, along the broken link and at both ends.
