@@ -8,6 +8,7 @@
 //! Where that does not say enough, an order of the object's operations does (`order`, and `exact` says where). An object
 //! that is initialised again after `inval` is taken for as many objects as it has lives (`lives`).
 
+mod bytes;
 mod completion;
 mod crowd;
 mod drops;

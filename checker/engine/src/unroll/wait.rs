@@ -1,9 +1,10 @@
 //! Loops that wait: how often they go round without effect does not matter.
 //!
 //! A round is *without effect* if it goes round again, writes nothing but what is already there, and leaves nothing in
-//! registers that a later round reads, or just what was in them before. However often a thread makes such rounds, one of them, the *try*, stands for all,
-//! and it is there only for what it may itself do wrong. The rounds that leave the loop, change memory or end in the middle
-//! are the others. So a loop that only reads has one round besides its try, and needs no bound.
+//! registers that a later round reads, or just what was in them before. However often a thread makes such rounds, one of
+//! them, the *try*, stands for all, and it is there only for what it may itself do wrong. The rounds that leave the loop,
+//! change memory or end in the middle are the others. So a loop that only reads has one round besides its try, and needs no
+//! bound.
 //!
 //! Every loop is run as a wait first. If a round reads a register that another has set, it is tried again with the test at
 //! the end of a round, then with a try whose registers the next round starts with, and then with a try that leaves them as they
