@@ -26,6 +26,7 @@ use fencepost_dsl::cat::memory_model::TermId;
 use fencepost_dsl::define_id;
 use fencepost_dsl::index::Id;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 define_id! {
     /// A set of ports: where open steps start, or where they end.
@@ -54,7 +55,12 @@ pub struct ClosureTable {
     target_classes: Vec<(Vec<Port>, EventId)>,
     target_class: Vec<ClassId>,
     literals: FxHashMap<(ClassId, ClassId), Literal>,
+    /// Of source classes, what is spelled out there and which classes have the rest.
+    parts: FxHashMap<ClassId, Rc<Parts>>,
 }
+
+/// The ports of a source class that are spelled out there, and the classes that have the others.
+type Parts = (Vec<Port>, Vec<ClassId>);
 
 /// A literal whose clauses are still to be written.
 pub struct Pending {
@@ -152,6 +158,7 @@ impl Encoder<'_> {
             target_classes: Vec::new(),
             target_class: Vec::new(),
             literals: FxHashMap::default(),
+            parts: FxHashMap::default(),
         };
         let mut known_sources: FxHashMap<Vec<Port>, ClassId> = FxHashMap::default();
         let mut known_targets: FxHashMap<Vec<Port>, ClassId> = FxHashMap::default();
@@ -198,13 +205,13 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn class_clauses(&mut self, term: TermId, from: ClassId, to: ClassId) -> Result<(), EncodeError> {
+    /// The ports of a source class that no class has which it contains, and the classes that have the others.
+    fn parts(&mut self, term: TermId, from: ClassId) -> Rc<Parts> {
         let table = &self.closures[&term];
-        let literal = table.literals[&(from, to)];
-        let relation = table.relation;
-        let members = table.source_classes[from.index()].clone();
-        let (ends, representative) = table.target_classes[to.index()].clone();
-        let may = &self.problem.table.values.relation(term).may;
+        if let Some(known) = table.parts.get(&from) {
+            return known.clone();
+        }
+        let members = &table.source_classes[from.index()];
         // Nearest classes first: the larger ones among those contained in this one.
         let mut inner: Vec<ClassId> =
             members.iter().map(|port| table.source_class[port.event().index()]).collect();
@@ -216,13 +223,28 @@ impl Encoder<'_> {
             let contained = &table.source_classes[class.index()];
             let proper =
                 contained.len() < members.len() && contained.iter().all(|s| members.binary_search(s).is_ok());
-            if proper && contained.iter().any(|s| own.contains(s)) {
-                own.retain(|s| !contained.contains(s));
+            if proper && contained.iter().any(|s| own.binary_search(s).is_ok()) {
+                own.retain(|s| contained.binary_search(s).is_err());
                 handed_on.push(class);
             }
         }
+        let parts = Rc::new((own, handed_on));
+        if let Some(table) = self.closures.get_mut(&term) {
+            table.parts.insert(from, parts.clone());
+        }
+        parts
+    }
+
+    fn class_clauses(&mut self, term: TermId, from: ClassId, to: ClassId) -> Result<(), EncodeError> {
+        let parts = self.parts(term, from);
+        let (own, handed_on) = &*parts;
+        let table = &self.closures[&term];
+        let literal = table.literals[&(from, to)];
+        let relation = table.relation;
+        let (ends, representative) = table.target_classes[to.index()].clone();
+        let may = &self.problem.table.values.relation(term).may;
         let mut steps: Vec<(EventId, Port, ClassId)> = Vec::new();
-        for port in own {
+        for &port in own {
             let source = port.event();
             let targets = match port {
                 Port::Pair(source) => table.open[&source].iter().map(|&target| Port::Pair(target)).collect(),
@@ -235,7 +257,7 @@ impl Encoder<'_> {
                 }
             }
         }
-        for class in handed_on {
+        for &class in handed_on {
             let shorter = self.class_literal(term, class, to);
             self.formula.imply(shorter, literal);
         }

@@ -5,6 +5,7 @@
 //! "guard `a` implies guard `b`" is often plain set inclusion.
 
 mod connective;
+mod low_bits;
 mod path;
 mod rename;
 mod value;
@@ -14,6 +15,7 @@ use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{BinaryOp, Width};
 use fencepost_dsl::{IndexVec, define_id};
+use low_bits::LowBits;
 use rustc_hash::FxHashMap;
 use value::{fold, signed};
 
@@ -159,6 +161,7 @@ pub struct TermPool {
     terms: IndexVec<TermRef, Term>,
     /// Each term itself, so that one is a list of conjuncts.
     own: IndexVec<TermRef, TermRef>,
+    low_bits: IndexVec<TermRef, LowBits>,
     unknowns: IndexVec<UnknownId, Unknown>,
     known: FxHashMap<Term, TermRef>,
     /// What some unknowns are, where those who got them have met the others.
@@ -186,6 +189,7 @@ impl TermPool {
         let mut pool = Self {
             terms: IndexVec::new(),
             own: IndexVec::new(),
+            low_bits: IndexVec::new(),
             unknowns: IndexVec::new(),
             known: FxHashMap::default(),
             definitions: FxHashMap::default(),
@@ -207,8 +211,10 @@ impl TermPool {
         if let Some(&known) = self.known.get(&term) {
             return known;
         }
+        let low_bits = self.low_bits_of(width, &term.kind);
         let id = self.terms.push(term.clone());
         self.own.push(id);
+        self.low_bits.push(low_bits);
         self.known.insert(term, id);
         id
     }
@@ -224,6 +230,7 @@ impl TermPool {
         }
         self.terms.truncate(mark.n_terms);
         self.own.truncate(mark.n_terms);
+        self.low_bits.truncate(mark.n_terms);
         self.unknowns.truncate(mark.n_unknowns);
     }
 
@@ -382,7 +389,7 @@ impl TermPool {
             return Self::TRUE;
         }
         let ((a_min, a_max), (b_min, b_max)) = (self.range(a), self.range(b));
-        if a_max < b_min || b_max < a_min {
+        if a_max < b_min || b_max < a_min || self.low_bits(a).differ(self.low_bits(b)) {
             return Self::FALSE;
         }
         // No value is itself and something more.

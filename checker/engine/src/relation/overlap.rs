@@ -31,6 +31,9 @@ pub fn overlap(graph: &EventGraph, a: &Access, b: &Access) -> Overlap {
     if a.offset == b.offset {
         return Overlap::Always;
     }
+    if terms.low_bits(a.offset).are_apart(a.width_bytes, terms.low_bits(b.offset), b.width_bytes) {
+        return Overlap::Never;
+    }
     let size = graph.locations[a.location].size_bytes;
     let (a_range, b_range) = (possible_offsets(terms, a, size), possible_offsets(terms, b, size));
     let apart = a_range.end() + a.width_bytes <= *b_range.start()

@@ -8,6 +8,7 @@
 //! Where that does not say enough, an order of the object's operations does (`order`, and `exact` says where). An object
 //! that is initialised again after `inval` is taken for as many objects as it has lives (`lives`).
 
+mod bytes;
 mod completion;
 mod crowd;
 mod drops;
@@ -18,6 +19,7 @@ mod moment;
 mod order;
 mod past;
 mod phase;
+mod raised;
 mod rules;
 
 use super::barrier::PassedBarrier;
@@ -37,6 +39,7 @@ use history::Meetings;
 use moment::{Moments, are_plain, state_excess, state_moment};
 use order::order_object;
 use phase::{Expected, Interval, Object, PHASES_MAX, narrow};
+use raised::Raised;
 use std::sync::Arc;
 
 /// Most pairs of operations of one object.
@@ -261,7 +264,15 @@ fn limit_choices(operations: &[(Operation, Interval)]) -> Result<(), GraphError>
 /// States what counting says of the object's phases.
 fn count_object(graph: &mut GraphBuilder, object: &Object, n_phases: u32) -> (Phases, Moments) {
     let Object { operations, seen, expected, .. } = object;
-    let phases = phases(&mut graph.terms, operations, n_phases, *expected);
+    let raised = Raised::new(&graph.terms, operations.iter().map(|(operation, _)| operation));
+    let cancelled = raised.cancelled(operations);
+    let counted: Vec<(Operation, Interval)> = operations
+        .iter()
+        .zip(cancelled)
+        .filter(|(_, cancelled)| !cancelled)
+        .map(|(of, _)| of.clone())
+        .collect();
+    let phases = phases(&mut graph.terms, &counted, n_phases, *expected);
     let mut moments = Moments::new();
     let are_plain = are_plain(operations);
     for (operation, interval) in operations {

@@ -1,19 +1,21 @@
 //! Loops that wait: how often they go round without effect does not matter.
 //!
 //! A round is *without effect* if it goes round again, writes nothing but what is already there, and leaves nothing in
-//! registers that a later round reads. However often a thread makes such rounds, one of them, the *try*, stands for all,
-//! and it is there only for what it may itself do wrong. The rounds that leave the loop, change memory or end in the middle
-//! are the others. So a loop that only reads has one round besides its try, and needs no bound.
+//! registers that a later round reads, or just what was in them before. However often a thread makes such rounds, one of
+//! them, the *try*, stands for all, and it is there only for what it may itself do wrong. The rounds that leave the loop,
+//! change memory or end in the middle are the others. So a loop that only reads has one round besides its try, and needs no
+//! bound.
 //!
 //! Every loop is run as a wait first. If a round reads a register that another has set, it is tried again with the test at
-//! the end of a round, and then with a try whose registers the next round starts with; if that fails, too, everything is
+//! the end of a round, then with a try whose registers the next round starts with, and then with a try that leaves them as they
+//! were: a loop that walks back over tiles, and stays at one until it is there, has such rounds. If that fails, too, everything is
 //! taken back and the loop is unwound.
 //!
 //! Sound: take an execution with any number of rounds without effect, and leave out all but one, or all. Where they wrote
 //! nothing, no one else read from them. So no value changes, relations only shrink, and axioms that are monotone allow what
 //! is left. An assertion or hang elsewhere is still there, and one of a round left out is there in the execution that keeps
-//! that round; so is what a flag marks, if that takes one such round at most. As no round reads what another left, the one
-//! that is kept and the one after it are what they were.
+//! that round; so is what a flag marks, if that takes one such round at most. As no round reads what another left, or finds
+//! what was there before, the one that is kept and the one after it are what they were.
 //!
 //! Where an atomic of a round wrote back what it had read, who read it from there now reads from where the atomic did, and
 //! `rf` gains that pair. One kept round would hide this from one such reader, but not from two that have read from two. If
@@ -44,6 +46,8 @@ struct Way {
     tests_last: bool,
     /// A round starts with what the try before it left in registers.
     keeps_try: bool,
+    /// A try is a round that leaves registers as they were; one that changes them is none.
+    leaves_registers: bool,
     /// A statement with an effect besides memory and registers. Such effects cannot be taken back, so the loop must be
     /// known to be a wait before the first round that may have one.
     effect: Option<Span>,
@@ -78,14 +82,19 @@ impl Unroller<'_> {
         let effect_of_test = effect_in(self.program, shape.prelude);
         let effect = effect_of_test.or_else(|| effect_in(self.program, shape.body));
         let mut why = Because::TripCount;
-        for (keeps_try, tests_last) in [(false, false), (false, true), (true, false), (true, true)] {
+        let ways = [(false, false), (false, true), (true, false), (true, true)];
+        let ways = ways.map(|(keeps_try, tests_last)| (keeps_try, tests_last, false));
+        // Effects besides memory and registers are not taken back.
+        let more = [false, true].map(|tests_last| (false, tests_last, true));
+        let more = more.into_iter().filter(|_| effect.is_none());
+        for (keeps_try, tests_last, leaves_registers) in ways.into_iter().chain(more) {
             // A loop without a test of its own has none to make before, and effects of a test made before cannot be taken back.
             let has_test = !shape.is_unconditional() && !shape.body.is_empty() && effect_of_test.is_none();
             if tests_last && !has_test {
                 continue;
             }
             let checkpoint = self.checkpoint();
-            let way = Way { tests_last, keeps_try, effect };
+            let way = Way { tests_last, keeps_try, leaves_registers, effect };
             if effect.is_some() {
                 self.iterations.push(0);
             }
@@ -159,13 +168,15 @@ impl Unroller<'_> {
             if self.looks_for_hangs() {
                 let waits = self.graph.terms.not(goes);
                 let standing = State { live: self.graph.terms.and(head.live, waits), env: head.env.clone() };
-                let keeps = if tried.is_some() { Keeps::Nothing } else { Keeps::Everything };
+                let is_forgetful = tried.is_some() && !way.leaves_registers;
+                let keeps = if is_forgetful { Keeps::Nothing } else { Keeps::Everything };
                 self.stand(&standing, frame, shape, keeps)?;
             }
             let is_wait = tried.is_some();
             spins |= tried.as_ref().is_some_and(|tried| tried.spins);
             let (env, changed) = tried.map_or((head.env, Vec::new()), |tried| (tried.env, tried.changed));
             let going = State { live: self.graph.terms.and(head.live, goes), env };
+            let env_at_head = going.env.clone();
             let (first_of_round, n_effects) = (self.graph.events.next_id(), self.effects.len());
             let head_of_round = going.live;
             let (mut round, missing) = self.deciding_round(way, going, frame, shape, &changed)?;
@@ -175,6 +186,10 @@ impl Unroller<'_> {
             round.again.env.restrict_to(&entry);
             let again = round.again.live;
             let (mut silent, culprit) = self.silence(first_of_round, n_effects, again);
+            if way.leaves_registers {
+                let same = self.same_registers(shape, &env_at_head, &round.again);
+                silent = self.graph.terms.and(silent, same);
+            }
             if is_wait {
                 // A round without effect is a try, and is not made as another.
                 let both = self.graph.terms.and(again, silent);
@@ -233,12 +248,23 @@ impl Unroller<'_> {
         if again.live == TermPool::FALSE {
             return Ok(Err(Because::TripCount));
         }
-        let (silent, culprit) = self.silence(first, self.effects.len(), again.live);
+        let (mut silent, culprit) = self.silence(first, self.effects.len(), again.live);
+        if way.leaves_registers {
+            again.env.restrict_to(&head.env);
+            let same = self.same_registers(shape, &head.env, &again);
+            silent = self.graph.terms.and(silent, same);
+        }
         let silent = self.graph.terms.and(again.live, silent);
         if silent == TermPool::FALSE {
-            return Ok(Err(culprit.unwrap_or(Because::TripCount)));
+            let carried = self.changed(shape, &head.env, &again).first().map(|&it| carries(frame, it));
+            return Ok(Err(culprit.or(carried).unwrap_or(Because::TripCount)));
         }
         let spins = is_pure_wait(shape) || self.spins(first, again.live);
+        if way.leaves_registers && !spins {
+            // Whoever waits for others reads what they write; a loop that does not counts its rounds.
+            let carried = self.changed(shape, &head.env, &again).first().map(|&it| carries(frame, it));
+            return Ok(Err(carried.unwrap_or(Because::TripCount)));
+        }
         for id in (first.0..self.graph.events.next_id().0).map(EventId) {
             let event = &self.graph.events[id];
             let (is_write, guard) = (matches!(event.kind, EventKind::Write(_)), event.guard);
@@ -250,6 +276,9 @@ impl Unroller<'_> {
         let tries = self.graph.terms.implies(live, silent);
         self.graph.constrain(tries);
         again.env.restrict_to(&head.env);
+        if way.leaves_registers {
+            return Ok(Ok(Try { env: head.env.clone(), changed: Vec::new(), spins }));
+        }
         let changed = self.changed(shape, &head.env, &again);
         let mut env = head.env.clone();
         for &register in &changed {
@@ -285,6 +314,22 @@ impl Unroller<'_> {
             }
         }
         differ
+    }
+
+    /// 1 iff the registers that something still reads are, on a path that goes round again, what they were before.
+    fn same_registers(&mut self, shape: &Shape<'_>, before: &Env, again: &State) -> TermRef {
+        let mut same = TermPool::TRUE;
+        for register in self.changed(shape, before, again) {
+            let is_same = match (before.get(register), again.env.get(register)) {
+                (Some(before), Some(after)) => {
+                    let is_same = self.graph.terms.equal(before, after);
+                    self.graph.terms.known_where(again.live, is_same)
+                }
+                _ => TermPool::FALSE,
+            };
+            same = self.graph.terms.and(same, is_same);
+        }
+        same
     }
 
     /// Whether something reads what a register is at the head of a loop: a round, or what comes after the loop.

@@ -15,9 +15,11 @@
 //! does not hold, the order of the operations is part of each execution (`MbarrierEncoding::Order`), and what is found here only
 //! says which phase a wait is for.
 
+use super::bytes::Bytes;
 use super::crowd::Crowd;
 use super::drops::Drops;
 use super::past::Past;
+use super::raised::Raised;
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
@@ -216,6 +218,7 @@ struct Narrowing<'a> {
     intervals: Vec<Interval>,
     /// The first operation whose phase a term is.
     of_phase: FxHashMap<TermRef, usize>,
+    raised: Raised,
     n_changes: usize,
 }
 
@@ -274,6 +277,7 @@ impl<'a> Narrowing<'a> {
             points,
             intervals: vec![full; operations.len()],
             of_phase,
+            raised: Raised::new(terms, operations.iter()),
             n_changes: 0,
         }
     }
@@ -290,6 +294,25 @@ impl<'a> Narrowing<'a> {
     fn least(&self, object: MbarrierId, phase: u32) -> u64 {
         let least = &self.least[object];
         least.get(phase as usize).or(least.last()).copied().unwrap_or(1).into()
+    }
+
+    /// How many arrivals an operation counts for, of those that phases expect besides what is added.
+    fn arrivals(&self, index: usize) -> u64 {
+        if self.raised.raise_of(index).is_some() {
+            return 0;
+        }
+        self.operations[index].kind.arrivals().into()
+    }
+
+    /// Whether one that can happen in these phases may be among the arrivals that a phase needs, and how many it needs: of an
+    /// object where some are added, with all phases before it ([`Raised`]).
+    fn takes(&self, object: MbarrierId, phase: u32) -> (impl Fn(Interval) -> bool + use<>, u64) {
+        let (from, needed) = if self.raised.has(object) {
+            (0, (0..=phase).map(|earlier| self.least(object, earlier)).sum())
+        } else {
+            (phase, self.least(object, phase))
+        };
+        (move |of: Interval| !of.is_empty() && of.first <= phase && of.last >= from, needed)
     }
 
     /// The most phases that so many arrivals complete.
@@ -466,22 +489,20 @@ impl<'a> Narrowing<'a> {
         (object, phase): (MbarrierId, u32),
         arrivals: &SortedMap<MbarrierId, Vec<Informed>>,
     ) -> Known {
+        let (is_taken, needed) = self.takes(object, phase);
         let candidates: Vec<&Informed> = arrivals
             .get(&object)
             .into_iter()
             .flatten()
-            .filter(|(index, _)| self.intervals[*index].contains(phase))
+            .filter(|(index, _)| self.arrivals(*index) > 0 && is_taken(self.intervals[*index]))
             .collect();
-        let needed = self.least(object, phase);
         let least = |of: &dyn Fn(&Informed) -> u32| -> Option<u32> {
-            let mut bring: Vec<(u32, u32)> = candidates
-                .iter()
-                .map(|informed| (of(informed), self.operations[informed.0].kind.arrivals()))
-                .collect();
+            let mut bring: Vec<(u32, u64)> =
+                candidates.iter().map(|informed| (of(informed), self.arrivals(informed.0))).collect();
             bring.sort_unstable();
             let mut total = 0u64;
             bring.into_iter().find_map(|(known, count)| {
-                total += u64::from(count);
+                total += count;
                 (total >= needed).then_some(known)
             })
         };
@@ -505,14 +526,29 @@ impl<'a> Narrowing<'a> {
         learnt
     }
 
-    /// Per object and phase, how many arrivals may be in it.
+    /// Per object and phase, how many arrivals may be among those that it needs.
     fn arrivals_in_phases(&self) -> SortedMap<(MbarrierId, u32), u64> {
         let mut arrivals: SortedMap<(MbarrierId, u32), u64> = SortedMap::new();
-        let all = self.operations.iter().zip(&self.intervals);
-        for (operation, interval) in all.filter(|(operation, _)| operation.kind.arrivals() > 0) {
+        for (index, (operation, interval)) in self.operations.iter().zip(&self.intervals).enumerate() {
+            let own = self.arrivals(index);
+            if own == 0 {
+                continue;
+            }
             for phase in interval.first..=interval.last {
-                *arrivals.entry((operation.object, phase)).or_default() +=
-                    u64::from(operation.kind.arrivals());
+                *arrivals.entry((operation.object, phase)).or_default() += own;
+            }
+        }
+        let through: Vec<MbarrierId> =
+            self.expected.ids().filter(|&object| self.raised.has(object)).collect();
+        for object in through {
+            let phases = arrivals.range((object, 0)..=(object, u32::MAX)).map(|(&(_, phase), _)| phase);
+            for phase in phases.collect::<Vec<u32>>() {
+                let (is_taken, _) = self.takes(object, phase);
+                let of_object = |index: &usize| {
+                    self.operations[*index].object == object && is_taken(self.intervals[*index])
+                };
+                let all = (0..self.operations.len()).filter(of_object).map(|index| self.arrivals(index));
+                arrivals.insert((object, phase), all.sum());
             }
         }
         arrivals
@@ -520,11 +556,11 @@ impl<'a> Narrowing<'a> {
 
     /// Whether the one phase of an arrival cannot be complete without it.
     fn is_essential(&self, index: usize, arrivals: &SortedMap<(MbarrierId, u32), u64>) -> bool {
-        let operation = &self.operations[index];
+        let object = self.operations[index].object;
         let Some(phase) = self.intervals[index].only() else { return false };
-        let own = u64::from(operation.kind.arrivals());
-        let all = arrivals.get(&(operation.object, phase)).copied().unwrap_or(0);
-        own > 0 && all - own < self.least(operation.object, phase)
+        let own = self.arrivals(index);
+        let all = arrivals.get(&(object, phase)).copied().unwrap_or(0);
+        own > 0 && all - own < self.takes(object, phase).1
     }
 
     /// What is surely done when each operation happens.
@@ -581,22 +617,20 @@ impl<'a> Narrowing<'a> {
             let mut of_phases = vec![so_far.clone()];
             let mut met: FxHashSet<*const Vec<Arrival>> = FxHashSet::default();
             for phase in 0..most {
-                let least = self.least(object, phase);
+                let (is_taken, needed) = self.takes(object, phase);
                 let candidates: Vec<(usize, &Operation)> = self
                     .operations
                     .iter()
                     .zip(&self.intervals)
                     .enumerate()
-                    .filter(|(_, (operation, interval))| {
-                        operation.object == object
-                            && operation.kind.arrivals() > 0
-                            && interval.contains(phase)
+                    .filter(|&(index, (operation, interval))| {
+                        operation.object == object && self.arrivals(index) > 0 && is_taken(*interval)
                     })
                     .map(|(index, (operation, _))| (index, operation))
                     .collect();
-                let total: u64 = candidates.iter().map(|(_, other)| u64::from(other.kind.arrivals())).sum();
+                let total: u64 = candidates.iter().map(|&(index, _)| self.arrivals(index)).sum();
                 for (index, arrival) in candidates {
-                    if total - u64::from(arrival.kind.arrivals()) < least {
+                    if total - self.arrivals(index) < needed {
                         let mut gets_to = |agent: AgentId, position: u32| {
                             let last = so_far.entry(agent).or_default();
                             *last = (*last).max(position);
@@ -621,7 +655,7 @@ impl<'a> Narrowing<'a> {
         let bytes = Bytes::new(self.operations, &self.intervals);
         let mut crowds: SortedMap<MbarrierId, Crowd<'_>> = SortedMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
-            if operation.kind.arrivals() > 0 {
+            if self.arrivals(index) > 0 {
                 let crowd = crowds.entry(operation.object).or_default();
                 crowd.add(index, operation, self.intervals[index], &seen[index]);
             }
@@ -639,9 +673,13 @@ impl<'a> Narrowing<'a> {
             // All of them together complete no more than so many phases.
             let most = self.completed_by(object, number(&|_| true));
             let mut last = old.min(most);
-            if let Some(phase) =
-                (first..last).find(|&phase| number(&|of| of.contains(phase)) < self.least(object, phase))
-            {
+            let raise = self.raised.raise_of(index).map(|raise| self.intervals[raise]);
+            let is_too_early = |&phase: &u32| {
+                let (is_taken, needed) = self.takes(object, phase);
+                let is_missing = raise.is_some_and(|of| !of.is_empty() && of.last <= phase);
+                number(&is_taken) < needed + u64::from(is_missing)
+            };
+            if let Some(phase) = (first..last).find(is_too_early) {
                 last = phase;
             }
             if operation.kind.bytes() < 0
@@ -657,7 +695,7 @@ impl<'a> Narrowing<'a> {
             }
             self.intervals[index].last = last;
             self.n_changes += 1;
-            if operation.kind.arrivals() > 0
+            if self.arrivals(index) > 0
                 && let Some(crowd) = crowds.get_mut(&operation.object)
             {
                 crowd.move_to(
@@ -669,57 +707,6 @@ impl<'a> Narrowing<'a> {
                 );
             }
         }
-    }
-}
-
-/// Announcements, by index, with the thread that makes them, unless they always happen.
-type Announced = Vec<(Option<AgentId>, usize)>;
-
-/// The bytes that are announced and delivered in phases.
-///
-/// A phase is complete only when the bytes of what happened in it are balanced (MB-4). So if the others that may deliver in
-/// a phase bring less than is surely announced in it, it is not complete without the one that is left.
-struct Bytes<'a> {
-    operations: &'a [Operation],
-    /// By object and phase, what all that may be in it deliver together.
-    delivered: SortedMap<(MbarrierId, u32), i64>,
-    /// By object and phase, what is announced there if it is at all.
-    announced: SortedMap<(MbarrierId, u32), Announced>,
-}
-
-impl<'a> Bytes<'a> {
-    fn new(operations: &'a [Operation], intervals: &[Interval]) -> Self {
-        let mut this = Self { operations, delivered: SortedMap::new(), announced: SortedMap::new() };
-        for (index, (operation, interval)) in operations.iter().zip(intervals).enumerate() {
-            let bytes = operation.kind.bytes();
-            if bytes < 0 {
-                for phase in interval.first..=interval.last {
-                    *this.delivered.entry((operation.object, phase)).or_default() -= bytes;
-                }
-            } else if let (true, Some(phase)) = (bytes > 0, interval.only()) {
-                let by = (operation.guard != TermPool::TRUE).then_some(operation.agent);
-                this.announced.entry((operation.object, phase)).or_default().push((by, index));
-            }
-        }
-        this.announced.values_mut().for_each(|of_phase| of_phase.sort_unstable());
-        this
-    }
-
-    /// Whether a phase is not complete before a delivery, if that happens.
-    fn needs(&self, terms: &TermPool, delivery: &Operation, phase: u32) -> bool {
-        let key = (delivery.object, phase);
-        let Some(announced) = self.announced.get(&key) else { return false };
-        let by = |who: Option<AgentId>| {
-            let start = announced.partition_point(|(by, _)| *by < who);
-            announced[start..].iter().take_while(move |(by, _)| *by == who).map(|&(_, index)| index)
-        };
-        let thread = delivery.issued.map_or(delivery.agent, |(agent, _)| agent);
-        let implied =
-            |index: &usize| terms.implies_syntactically(delivery.guard, self.operations[*index].guard);
-        let all = by(None).chain(by(Some(thread)).filter(implied));
-        let announced: i64 = all.map(|index| self.operations[index].kind.bytes()).sum();
-        let others = self.delivered.get(&key).copied().unwrap_or(0) + delivery.kind.bytes();
-        announced > others
     }
 }
 

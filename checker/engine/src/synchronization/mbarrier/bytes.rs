@@ -1,0 +1,58 @@
+//! The bytes of an mbarrier's phases, counted.
+
+use super::phase::Interval;
+use crate::event::{AgentId, MbarrierId, TermPool};
+use crate::synchronization::log::Operation;
+use fencepost_dsl::sorted::SortedMap;
+
+/// Announcements, by index, with the thread that makes them, unless they always happen.
+type Announced = Vec<(Option<AgentId>, usize)>;
+
+/// The bytes that are announced and delivered in phases.
+///
+/// A phase is complete only when the bytes of what happened in it are balanced (MB-4). So if the others that may deliver in
+/// a phase bring less than is surely announced in it, it is not complete without the one that is left.
+pub struct Bytes<'a> {
+    operations: &'a [Operation],
+    /// By object and phase, what all that may be in it deliver together.
+    delivered: SortedMap<(MbarrierId, u32), i64>,
+    /// By object and phase, what is announced there if it is at all.
+    announced: SortedMap<(MbarrierId, u32), Announced>,
+}
+
+impl<'a> Bytes<'a> {
+    /// Of operations, with the phases that they can happen in.
+    pub fn new(operations: &'a [Operation], intervals: &[Interval]) -> Self {
+        let mut this = Self { operations, delivered: SortedMap::new(), announced: SortedMap::new() };
+        for (index, (operation, interval)) in operations.iter().zip(intervals).enumerate() {
+            let bytes = operation.kind.bytes();
+            if bytes < 0 {
+                for phase in interval.first..=interval.last {
+                    *this.delivered.entry((operation.object, phase)).or_default() -= bytes;
+                }
+            } else if let (true, Some(phase)) = (bytes > 0, interval.only()) {
+                let by = (operation.guard != TermPool::TRUE).then_some(operation.agent);
+                this.announced.entry((operation.object, phase)).or_default().push((by, index));
+            }
+        }
+        this.announced.values_mut().for_each(|of_phase| of_phase.sort_unstable());
+        this
+    }
+
+    /// Whether a phase is not complete before a delivery, if that happens.
+    pub fn needs(&self, terms: &TermPool, delivery: &Operation, phase: u32) -> bool {
+        let key = (delivery.object, phase);
+        let Some(announced) = self.announced.get(&key) else { return false };
+        let by = |who: Option<AgentId>| {
+            let start = announced.partition_point(|(by, _)| *by < who);
+            announced[start..].iter().take_while(move |(by, _)| *by == who).map(|&(_, index)| index)
+        };
+        let thread = delivery.issued.map_or(delivery.agent, |(agent, _)| agent);
+        let implied =
+            |index: &usize| terms.implies_syntactically(delivery.guard, self.operations[*index].guard);
+        let all = by(None).chain(by(Some(thread)).filter(implied));
+        let announced: i64 = all.map(|index| self.operations[index].kind.bytes()).sum();
+        let others = self.delivered.get(&key).copied().unwrap_or(0) + delivery.kind.bytes();
+        announced > others
+    }
+}
