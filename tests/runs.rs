@@ -51,7 +51,7 @@ fn all_runs(program: &Program, model: &MemoryModel, names: &Results) -> Option<F
         variants: &[],
         outcome: executions.outcome(),
         explanations: &[],
-        standing: fencepost::report::standing::Standing::default(),
+        standing: fencepost::report::Standing::default(),
     };
     let mut found = Found::default();
     let mut open: Vec<Vec<usize>> = vec![Vec::new()];

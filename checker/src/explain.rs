@@ -24,8 +24,7 @@ pub(crate) mod uncomputed;
 pub(crate) mod value;
 
 use self::explanation::bare;
-use self::reads::final_reads;
-use self::reads::reads_of;
+use self::reads::{final_reads, reads_of};
 use crate::encode::goal::GoalKind;
 use crate::event::{EventGraph, EventId, ObligationKind};
 use crate::findings::{self, Story};

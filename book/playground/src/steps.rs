@@ -11,7 +11,7 @@ use fencepost::event::AgentId;
 use fencepost::models::{self, Model};
 use fencepost::report::picture::svg;
 use fencepost::report::run::{self, Choice, Run, Standing};
-use fencepost::report::standing::Standing as Known;
+use fencepost::report::Standing as Known;
 use fencepost::report::{Case, Style, diagnostic};
 use serde_json::{Value, json};
 

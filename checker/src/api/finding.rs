@@ -1,9 +1,8 @@
 //! What was found, as plain values: those of `--format json`.
 
 use crate::findings::Property;
-use crate::report::Case;
 use crate::report::json::{self, EditReport, FindingReport};
-use crate::report::place;
+use crate::report::{Case, place};
 use fencepost_dsl::{SourceMap, Span};
 use std::collections::BTreeMap;
 use std::ops::Range;

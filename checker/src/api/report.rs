@@ -2,16 +2,14 @@
 
 use super::examined::Examined;
 use super::finding::{Finding, Region, findings, region_of};
-use super::input::InputProblem;
-use super::input::problem;
+use super::input::{InputProblem, problem};
 use super::options::Options;
 use super::source::Source;
 use crate::findings::Property;
 use crate::models::Model;
-use crate::report::Standing;
 use crate::report::junit::Suites;
 use crate::report::sarif::Log;
-use crate::report::{Case, Style, diagnostic, github, json, picture, summary, warning};
+use crate::report::{Case, Standing, Style, diagnostic, github, json, picture, summary, warning};
 use crate::verdict::Verdict;
 use crate::warn;
 use fencepost_dsl::kernel::program::Program;

@@ -1,7 +1,6 @@
 //! Who waits for ever, for what, and where those are who could help: what is told of a hang.
 
-use crate::event::Access;
-use crate::event::{AgentId, EventId};
+use crate::event::{Access, AgentId, EventId};
 use fencepost_dsl::Span;
 
 /// Threads that wait for ever at one place.

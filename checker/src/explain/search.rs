@@ -14,18 +14,16 @@ mod links;
 use self::links::Length;
 use super::reads::place;
 use super::reason::Reason;
-use crate::event::AgentId;
-use fencepost_dsl::sorted::SortedSet;
+use crate::event::{AgentId, EventGraph, EventId, LocationId};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use std::cmp::Reverse;
 
 pub use links::{Chain, Links, Step, StepKind, scope_gap};
 
 use crate::bits::{BitMatrix, EventSet};
-use crate::event::{EventGraph, EventId, LocationId};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::index::Id;
-use fencepost_dsl::sorted::SortedMap;
 use std::cell::{OnceCell, RefCell};
 
 /// The condition that a near-step lacks; the later, the further from an order.

@@ -1,9 +1,8 @@
 //! `--format github`: workflow commands, which GitHub shows as annotations of the lines they are about.
 
 use super::case::Case;
-use super::json::{self};
-use super::place::Position;
-use super::place::position;
+use super::json;
+use super::place::{Position, position};
 use super::remark::{remarks, subject};
 use fencepost_dsl::{Diagnostic, SourceMap};
 
@@ -83,7 +82,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::command;
-    use crate::report::json::Position;
+    use crate::report::place::Position;
 
     #[test]
     fn standard_input_is_no_path_with_brackets() {

@@ -3,8 +3,7 @@
 use super::wording::{Words, number};
 use crate::event::{EventId, EventKind};
 use crate::explain::near::crossing::is_total;
-use crate::explain::reason::Side;
-use crate::explain::reason::Stored;
+use crate::explain::reason::{Side, Stored};
 use crate::explain::{Explanation, Reason, Subject};
 use fencepost_dsl::vocabulary::Sem;
 

@@ -7,8 +7,7 @@
 use super::case::Case;
 use super::json::{self, EditReport, FindingReport, StepReport};
 use super::names;
-use super::place::position;
-use super::place::{Place, Position};
+use super::place::{Place, Position, position};
 use super::remark::{remarks, subject};
 use crate::codes;
 use crate::warn::Warning;

@@ -2,8 +2,7 @@
 //! and acquires do not forbid it, only `fence.sc` on both sides does.
 
 use super::super::reads::reads_in;
-use super::super::reason::Reason;
-use super::super::reason::Side;
+use super::super::reason::{Reason, Side};
 use super::super::search::{Near, Relaxed, Search, Way};
 use crate::event::{AgentId, EventGraph, EventId, EventKind, Role};
 use crate::witness::Witness;

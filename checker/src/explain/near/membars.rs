@@ -7,8 +7,7 @@
 
 use super::super::reason::Reason;
 use super::super::search::{Near, Relaxed, Search, Way};
-use super::super::spa::SpaReason;
-use super::super::spa::Useless;
+use super::super::spa::{SpaReason, Useless};
 use crate::event::{EventGraph, EventId, EventKind, Role, SpaEvent};
 use crate::findings::{FindingKind, race as kinds};
 use crate::witness::Witness;

@@ -5,15 +5,12 @@
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
 use super::super::explanation::Explanation;
-use super::edit::Tries;
-use super::edit::{Edit, EditKind, Repair};
+use super::edit::{Edit, EditKind, Repair, Tries};
 use super::effect::{Where, Wrong, only_hides};
 use super::effort;
 use super::ground::{Ground, Proposal, STRONG_ENDS};
 use super::handed::{HANDED_MAX, Handed};
-use super::key::Key;
-use super::key::RESIDENCE;
-use super::key::key;
+use super::key::{Key, RESIDENCE, key};
 use super::propose::proposals;
 use super::syntax::Syntax;
 use super::text::Texts;

@@ -3,11 +3,8 @@
 use super::super::reason::Reason;
 use super::super::subject::Subject;
 use super::edit::{Edit, EditKind};
-use super::ground::Ground;
-use super::ground::Proposal;
-use super::ground::STRONG_ENDS;
-use super::opcode::sem_edits;
-use super::opcode::{Goal, SemEdit, usual};
+use super::ground::{Ground, Proposal, STRONG_ENDS};
+use super::opcode::{Goal, SemEdit, sem_edits, usual};
 use super::signal::{is_link, is_signal, is_waited_for};
 use super::{
     anywhere, arrivals, atomics, barrier, branch, cluster, compiled, crossing, flags, grammar, group, halves,

@@ -1,8 +1,6 @@
 //! Changes of a kernel's text, and the program that comes of them.
 
-use super::edit::Edit;
-use super::edit::Piece;
-use super::edit::Repair;
+use super::edit::{Edit, Piece, Repair};
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::kernel::{LIBRARY_ROOT, LoadOptions, load};
 use fencepost_dsl::{FileId, SourceMap, Span};

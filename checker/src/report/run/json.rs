@@ -2,8 +2,7 @@
 
 use super::execution::Run;
 use super::words::{self, stop_name};
-use crate::check::executions::Stop;
-use crate::check::executions::{Cut, End, Way};
+use crate::check::executions::{Cut, End, Stop, Way};
 use crate::event::AgentId;
 use crate::explain;
 use crate::report::place::{Position, position};

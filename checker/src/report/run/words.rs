@@ -1,17 +1,15 @@
 //! A run, told to people.
 
 use super::execution::{Done, Run, Standing, ways};
-use crate::check::executions::Stop;
-use crate::check::executions::{Cut, End, Way, Ways};
+use crate::check::executions::{Cut, End, Stop, Way, Ways};
 use crate::encode::goal::GoalKind;
 use crate::event::{AgentId, EventGraph, EventId, EventKind, ObligationKind};
-use crate::explain;
-use crate::findings;
 use crate::report::case::{Style, wrap};
 use crate::report::story::{Deed, Standstill, Story};
 use crate::report::wording::{Words, number};
 use crate::report::{summary, trace};
 use crate::verdict::{Finding, Property};
+use crate::{explain, findings};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::SortedMap;

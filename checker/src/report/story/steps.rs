@@ -1,8 +1,7 @@
 //! The instructions of an execution, one step each: the parts of an atomic, the elements of a vector and the pieces of a copy
 //! together, with what is read, written, counted or passed.
 
-use super::super::wording::Words;
-use super::super::wording::number;
+use super::super::wording::{Words, number};
 use crate::event::{
     AgentId, EventId, EventKind, GridEvent, LocationId, MbarrierRole, PhasedOperation, Role, SiteId, Turn,
 };
