@@ -47,7 +47,7 @@ mod rank {
     /// Not between the two accesses, in the order of the text.
     pub(super) const ASIDE: u32 = 10;
     /// In a kernel that a person has written: behind what has an idea of what is wrong.
-    pub(super) const WRITTEN: u32 = 26;
+    pub(super) const WRITTEN: u32 = 29;
 }
 
 /// Proposals of all kinds.
@@ -262,6 +262,12 @@ fn base(ground: &Ground<'_>, form: &Form, statement: &str) -> Option<u32> {
     let is_told = own.is_some_and(|own| own.finding.iter().any(|finding| code.starts_with(finding)));
     let is_asked = own.is_some_and(|own| ground.has(|reason| own.is_asked(ground, reason)));
     let is_hang = matches!(ground.explanation.subject, Subject::Deadlock { .. });
+    // Where nothing is handed over, or nobody comes, what orders has nothing to put in order.
+    let is_alone =
+        is_hang || pairs.is_empty() || ground.has(|own| matches!(own, Reason::NothingObserved { .. }));
+    if ground.syntax.compiled.is_empty() && is_alone && !is_told && !is_asked {
+        return None;
+    }
     // Who starts the kernel with more warps means all of them; of several warps, those that need not meet need not wait.
     let extra = match form.name {
         "bar.sync" if launch.warps == 1 => 0,
