@@ -50,7 +50,7 @@ use fencepost_dsl::{Diagnostic, SourceMap, kernel, litmus};
 ///
 /// # Errors
 /// The input cannot be read, or is not well-formed. Limits are no errors but verdicts, and so are launches that do what is
-/// not checked: [`Launch::unsupported`] says of one what that is.
+/// not checked: [`Launch::unsupported`](super::Launch::unsupported) says of one what that is.
 ///
 /// # Panics
 /// Where Fencepost contradicts itself. That is a bug of its own, and there is no verdict.
