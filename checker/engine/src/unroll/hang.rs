@@ -389,18 +389,7 @@ impl Unroller<'_> {
             .into_iter()
             .filter(|&register| self.is_carried(shape, register))
             .collect();
-        let mut same = TermPool::TRUE;
-        for register in carried {
-            let is_same = match (head.get(register), again.env.get(register)) {
-                (Some(before), Some(after)) => {
-                    let is_same = self.graph.terms.equal(before, after);
-                    self.graph.terms.known_where(again.live, is_same)
-                }
-                _ => TermPool::FALSE,
-            };
-            same = self.graph.terms.and(same, is_same);
-        }
-        same
+        self.same(carried, head, again)
     }
 
     /// Runs a loop inside a round on final memory. Paths on which it goes round for ever end.

@@ -302,13 +302,7 @@ impl Unroller<'_> {
         let changed: Vec<RegisterId> = changed.filter(|&register| self.matters(shape, register)).collect();
         let mut differ = Vec::new();
         for register in changed {
-            let same = match (before.get(register), again.env.get(register)) {
-                (Some(before), Some(after)) => {
-                    let same = self.graph.terms.equal(before, after);
-                    self.graph.terms.known_where(again.live, same)
-                }
-                _ => TermPool::FALSE,
-            };
+            let same = self.same_register(register, before, again);
             if same != TermPool::TRUE {
                 differ.push(register);
             }
@@ -318,18 +312,28 @@ impl Unroller<'_> {
 
     /// 1 iff the registers that something still reads are, on a path that goes round again, what they were before.
     fn same_registers(&mut self, shape: &Shape<'_>, before: &Env, again: &State) -> TermRef {
+        let changed = self.changed(shape, before, again);
+        self.same(changed, before, again)
+    }
+
+    /// 1 iff these registers are, on a path that goes round again, what they were before.
+    pub(super) fn same(&mut self, registers: Vec<RegisterId>, before: &Env, again: &State) -> TermRef {
         let mut same = TermPool::TRUE;
-        for register in self.changed(shape, before, again) {
-            let is_same = match (before.get(register), again.env.get(register)) {
-                (Some(before), Some(after)) => {
-                    let is_same = self.graph.terms.equal(before, after);
-                    self.graph.terms.known_where(again.live, is_same)
-                }
-                _ => TermPool::FALSE,
-            };
+        for register in registers {
+            let is_same = self.same_register(register, before, again);
             same = self.graph.terms.and(same, is_same);
         }
         same
+    }
+
+    fn same_register(&mut self, register: RegisterId, before: &Env, again: &State) -> TermRef {
+        match (before.get(register), again.env.get(register)) {
+            (Some(before), Some(after)) => {
+                let is_same = self.graph.terms.equal(before, after);
+                self.graph.terms.known_where(again.live, is_same)
+            }
+            _ => TermPool::FALSE,
+        }
     }
 
     /// Whether something reads what a register is at the head of a loop: a round, or what comes after the loop.

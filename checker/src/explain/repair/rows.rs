@@ -23,10 +23,8 @@ use fencepost_dsl::vocabulary::{Proxy, Scope};
 
 /// Instructions near a finding that are given stronger words.
 const NEAR_MAX: usize = 12;
-
 /// … of which so many two together.
 const TOGETHER_MAX: usize = 4;
-
 /// Places for one statement.
 const PLACES_MAX: usize = 24;
 
