@@ -149,7 +149,9 @@ impl Unroller<'_> {
             }
             head.env.restrict_to(&entry);
         }
-        for iteration in 0..self.options.bound.max(1) {
+        // Who walks tests once more than it goes on; where a loop is unwound, tests that are decided count as no rounds, either.
+        let bound = self.options.bound + u32::from(way.leaves_registers);
+        for iteration in 0..bound.max(1) {
             if way.effect.is_some() {
                 self.set_iteration(iteration);
             }
@@ -205,7 +207,7 @@ impl Unroller<'_> {
             if !goes_on {
                 break;
             }
-            if iteration + 1 >= self.options.bound {
+            if iteration + 1 >= bound {
                 self.cut(shape.id, again, &culprit.unwrap_or(Because::TripCount), spins);
             }
             head = round.again;
