@@ -326,6 +326,31 @@ fn phases_are_not_told_apart_by_what_the_model_does_not_order() {
     assert_eq!((verdict(&outcome, Property::Assert), off(&outcome)), (Verdict::Proved, vec![]));
 }
 
+/// All threads are told by one, with a barrier in between.
+const TOLD: &str = "kernel told {
+    launch { lanes: 16 }
+    global x: u32 = 0;
+    global y: u32 = 0;
+    shared w: u32;
+    if tid == 0 { let r = ld.relaxed.gpu [x]; st.weak.shared [w], r; }
+    bar.sync 0;
+    let v = ld.weak.shared [w];
+    if v == 1 { st.relaxed.gpu [y], 1; }
+    assert v == 0;
+}";
+
+#[test]
+fn nobody_is_told_by_a_barrier_that_the_model_does_not_order() {
+    let ordered = PTX.lines().filter(|line| !line.starts_with("flag ")).collect::<Vec<_>>().join("\n");
+    let unordered = of_text(&ordered.replace("  | syncbar\n", ""));
+    let outcome = ask(TOLD, &unordered, &[Property::Assert], Treatment::DEFAULT);
+    assert_eq!(verdict(&outcome, Property::Assert), Verdict::Violated, "what it reads is anything");
+    assert!(off(&outcome).contains(&("forwarding", Need::ReadsInBarrierOrder)), "{:?}", off(&outcome));
+    let outcome = ask(TOLD, &of_text(&ordered), &[Property::Assert], Treatment::DEFAULT);
+    assert_eq!((verdict(&outcome, Property::Assert), off(&outcome)), (Verdict::Proved, vec![]));
+    assert_eq!(outcome.graph.n_forwarded, 16);
+}
+
 #[test]
 fn a_model_that_has_nothing_of_what_is_needed_is_checked_all_the_same() {
     let own = of_text(

@@ -115,6 +115,8 @@ fn each_weaker_instruction_is_found() {
         ("block_sum", (124, "bar.sync \t0;", ""), "race::uniform", ""),
         ("look_back", (60, "bar.sync \t0;", ""), "race::uniform", ""),
         ("look_back", (230, "bar.sync \t0;", ""), "race::uniform", ""),
+        ("persistent", (113, "bar.sync \t0;", ""), "barrier::aligned-divergent", "__syncthreads();"),
+        ("persistent", (117, "bar.sync \t0;", ""), "barrier::aligned-divergent", ""),
         (
             "block_sum",
             (74, "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, %r13;", "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, 1;"),

@@ -675,16 +675,7 @@ fn property(text: &str) -> Result<Property, String> {
 
 fn without(text: &str) -> Result<Treatment, String> {
     let known = |name: &'static str| name.strip_prefix("no-").unwrap_or(name);
-    let others = [
-        ("no-waits", Treatment::UNWOUND),
-        ("no-slices", Treatment::WHOLE),
-        ("no-completing", Treatment::HINTED),
-        ("no-alike-cells", Treatment::ALL_CELLS),
-        ("no-lemmas", Treatment::TOGETHER),
-        ("no-never-full", Treatment::MAYBE_FULL),
-        ("no-warp-reads", Treatment::BY_LANES),
-    ];
-    let all = || Treatment::ONE_OFF.iter().copied().chain(others);
+    let all = || Treatment::ONE_OFF.iter().chain(Treatment::OTHERS_OFF).copied();
     let found = all().find(|&(name, _)| known(name) == text || name == text).map(|own| own.1);
     let names = || all().map(|(name, _)| known(name)).collect::<Vec<_>>().join(", ");
     found.ok_or_else(|| format!("there is no `{text}`; there are {}", names()))

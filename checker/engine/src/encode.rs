@@ -67,6 +67,9 @@ pub struct Treatment {
     pub never_full: bool,
     /// What the lanes of a warp name alike in an aligned matrix operation is read once (`unroll::asynchronous::together`).
     pub together: bool,
+    /// In a launch of at least so many threads, a load of shared memory that can only return what one store has written is that
+    /// value (`unroll::forward`).
+    pub forward_from: u64,
     /// How the phases of mbarriers are found ([`crate::unroll::UnrollOptions::mbarrier_encoding`]).
     pub mbarrier_encoding: MbarrierEncoding,
 }
@@ -92,6 +95,7 @@ impl Treatment {
         split_from: 16,
         never_full: true,
         together: true,
+        forward_from: 16,
         mbarrier_encoding: MbarrierEncoding::Auto,
     };
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
@@ -110,6 +114,11 @@ impl Treatment {
     pub const MAYBE_FULL: Self = Self { never_full: false, ..Self::DEFAULT };
     /// Each lane reads the matrices that it names; none of [`Self::ONE_OFF`], since few kernels have any.
     pub const BY_LANES: Self = Self { together: false, ..Self::DEFAULT };
+    /// Each load of shared memory is an unknown of its own; none of [`Self::ONE_OFF`], since most launches are too small to have
+    /// it otherwise.
+    pub const UNFORWARDED: Self = Self { forward_from: u64::MAX, ..Self::DEFAULT };
+    /// In launches of any size, a load of shared memory that can only see one store returns what that has written.
+    pub const FORWARDED: Self = Self { forward_from: 0, ..Self::DEFAULT };
     /// In launches of any size, cells that are touched alike are one.
     pub const FEW_CELLS: Self = Self { cells_from: 0, ..Self::DEFAULT };
     /// Launches of any size are checked for each value of their parameters.
@@ -127,12 +136,25 @@ impl Treatment {
         ("no-interleave", Self { interleave: false, ..Self::DEFAULT }),
         ("no-symmetry", Self { symmetry: false, ..Self::DEFAULT }),
         ("no-counting", Self { counting: false, ..Self::DEFAULT }),
+        ("all-forwarded", Self::FORWARDED),
         ("no-paths", Self { paths: false, ..Self::DEFAULT }),
         ("assertions-one-by-one", Self { lemmas_from: 0, ..Self::DEFAULT }),
         ("no-resets", Self { resets: false, ..Self::DEFAULT }),
         ("few-cells", Self::FEW_CELLS),
         ("no-split", Self { split_from: u64::MAX, ..Self::DEFAULT }),
         ("ordered-mbarriers", Self { mbarrier_encoding: MbarrierEncoding::Order, ..Self::DEFAULT }),
+    ];
+
+    /// The others that have a name, each for the reason that it has above.
+    pub const OTHERS_OFF: &'static [(&'static str, Self)] = &[
+        ("no-waits", Self::UNWOUND),
+        ("no-slices", Self::WHOLE),
+        ("no-completing", Self::HINTED),
+        ("no-alike-cells", Self::ALL_CELLS),
+        ("no-lemmas", Self::TOGETHER),
+        ("no-never-full", Self::MAYBE_FULL),
+        ("no-warp-reads", Self::BY_LANES),
+        ("no-forwarding", Self::UNFORWARDED),
     ];
 
     /// Whether the order of words that are set back is found out: that takes bounds, and what values are compared with.
@@ -181,6 +203,11 @@ impl Treatment {
             },
             never_full: self.never_full && other.never_full,
             together: self.together && other.together,
+            forward_from: if self.forward_from == Self::DEFAULT.forward_from {
+                other.forward_from
+            } else {
+                self.forward_from
+            },
             mbarrier_encoding,
         }
     }

@@ -452,6 +452,7 @@ impl Record {
         let never_full = graph.mbarriers.iter().filter(|own| own.is_never_full).count();
         self.note(&facts::NEVER_FULL, never_full, "mbarriers that threads drop out of");
         self.note(&facts::WARP_READS, graph.n_read_together, "reads that a lane shares with others");
+        self.note(&facts::FORWARDING, graph.n_forwarded, "loads of what one store has written");
     }
 
     /// Notes what was deduced between a graph and its formula.

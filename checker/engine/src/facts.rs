@@ -109,6 +109,9 @@ pub const NEVER_FULL: Deduction =
 /// An aligned matrix operation reads once for its warp (A-56, `unroll::asynchronous::together`).
 pub const WARP_READS: Deduction =
     Deduction { name: "warp-reads", needs: &[], off: Some(Treatment::BY_LANES) };
+/// A load of shared memory that can only return what one store has written is that value (`unroll::forward`).
+pub const FORWARDING: Deduction =
+    Deduction { name: "forwarding", needs: &[Need::ReadsInBarrierOrder], off: Some(Treatment::UNFORWARDED) };
 
 /// The deductions whose needs are evaluated.
 pub const DEDUCTIONS: &[Deduction] = &[
@@ -126,6 +129,7 @@ pub const DEDUCTIONS: &[Deduction] = &[
     PHASES,
     NEVER_FULL,
     WARP_READS,
+    FORWARDING,
 ];
 
 /// A deduction that was off for a need.
@@ -181,6 +185,9 @@ impl Facts {
         let n_off = self.off.len();
         if !graph.writing_tries.is_empty() {
             self.ask_once(&WRITING_WAITS, Need::ReadsThroughUpdates, || needs::foreign_reads(model));
+        }
+        if graph.n_forwarded > 0 {
+            self.ask_once(&FORWARDING, Need::ReadsInBarrierOrder, || needs::out_of_barrier_order(model));
         }
         if !graph.mbarriers.is_empty() {
             self.ask_once(&PHASES, Need::PhasesInOrder, || needs::out_of_phase_order(model));

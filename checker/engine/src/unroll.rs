@@ -16,6 +16,7 @@ mod dump;
 mod env;
 mod expression;
 mod flat;
+mod forward;
 mod hang;
 mod host;
 mod live;
@@ -56,6 +57,7 @@ use fencepost_dsl::kernel::program::{
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Replication, Space};
 use fencepost_dsl::{IndexVec, Span};
+use forward::Forwarding;
 use hang::LastTry;
 use host::HostLog;
 use indexmap::IndexMap;
@@ -83,29 +85,53 @@ pub fn unroll(
     if n_threads > MAX_THREADS {
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
-    let (mut unroller, mut parameters) = run(program, kernel, launch, options, Known::default())?;
+    let mut never_forwarded = SortedSet::new();
+    let off = UnrollOptions { forwarding: false, ..options.clone() };
+    let mut n_runs = 0;
+    loop {
+        let options = if n_runs < RUNS_MAX { options } else { &off };
+        n_runs += 1;
+        let (mut unroller, parameters) = learnt((program, kernel, launch), options, &never_forwarded)?;
+        let wrong = unroller.misforwarded();
+        if wrong.is_empty() {
+            unroller.check_open_masks()?;
+            unroller.finish()?;
+            unroller.evaluate_finals(&parameters)?;
+            unroller.evaluate_condition(&parameters)?;
+            unroller.graph.n_forwarded = unroller.forwarding.n_forwarded();
+            return Ok(unroller.graph.finish());
+        }
+        never_forwarded.extend(wrong);
+    }
+}
+
+/// Runs all threads until nothing more is learnt from it.
+fn learnt<'a>(
+    (program, kernel, launch): (&'a Program, &'a Kernel, &Launch),
+    options: &'a UnrollOptions,
+    never_forwarded: &SortedSet<forward::Reader>,
+) -> Result<(Unroller<'a>, Env), UnrollError> {
+    let known = || Known { never_forwarded: never_forwarded.clone(), ..Known::default() };
+    let (mut unroller, mut parameters) = run(program, kernel, launch, options, known())?;
     for _ in 0..RUNS_MAX {
         let (exchanged, masks) = (unroller.exchanged_numbers(), &unroller.open_masks);
         if exchanged.len() == unroller.barriers.log.exchanges.known.len() && masks.found == masks.known {
             break;
         }
-        let known = Known { exchanged, open: masks.found.clone(), ..Known::default() };
+        let known = Known { exchanged, open: masks.found.clone(), ..known() };
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
     let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
     let exchanged = unroller.barriers.log.exchanges.known.clone();
     let never_full = unroller.never_full_mbarriers();
     let open = unroller.open_masks.known.clone();
-    let known = Known { loose, writers: spa::writers(&unroller.graph), exchanged, never_full, open };
+    let writers = spa::writers(&unroller.graph);
+    let known = Known { loose, writers, exchanged, never_full, open, ..known() };
     let has_learnt = unroller.barriers.log.loose != known.loose || !known.never_full.is_empty();
     if has_learnt || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
-    unroller.check_open_masks()?;
-    unroller.finish()?;
-    unroller.evaluate_finals(&parameters)?;
-    unroller.evaluate_condition(&parameters)?;
-    Ok(unroller.graph.finish())
+    Ok((unroller, parameters))
 }
 
 /// Most runs to learn what lanes get from one another: of what is made of that, each run shows one step.
@@ -134,6 +160,8 @@ struct Known {
     never_full: SortedSet<(LocationId, u32)>,
     /// Where lanes meet whose masks are no numbers.
     open: SortedSet<OpenGroup>,
+    /// Loads of shared memory that are not known to return what one store has written.
+    never_forwarded: SortedSet<forward::Reader>,
 }
 
 /// Runs all threads.
@@ -150,6 +178,7 @@ fn run<'a>(
     unroller.open_masks.known = known.open;
     unroller.writers = known.writers;
     unroller.never_full = known.never_full;
+    unroller.forwarding = Forwarding::new(known.never_forwarded);
     let may_cancel = host::launched(program, kernel, launch)
         .into_iter()
         .any(|(kernel, launch)| asynchronous::may_cancel(program, kernel) && !launch.is_co_resident());
@@ -260,6 +289,8 @@ struct Unroller<'a> {
     completes: bool,
     /// Who writes what, once that is known and matters (see [`spa`]).
     writers: Option<spa::Writers>,
+    /// Which loads of shared memory return what.
+    forwarding: Forwarding,
     /// A register without value that was read: only in a loop that turns out not to be a wait.
     missing_register: Option<RegisterId>,
 }
@@ -317,6 +348,7 @@ impl<'a> Unroller<'a> {
             completes: false,
             effects: Vec::new(),
             writers: None,
+            forwarding: Forwarding::default(),
             missing_register: None,
         };
         unroller.declare_locations();
@@ -455,6 +487,7 @@ impl<'a> Unroller<'a> {
         self.exits.clear();
         self.breaks.clear();
         self.effects.clear();
+        self.collect_arrivals();
         self.barriers.start_thread();
         self.asynchronous.start_thread();
         let first = self.graph.events.next_id();

@@ -69,6 +69,7 @@ fn concluded(name: &str) -> &'static str {
         "symmetry" => "of executions in which threads that are alike change places one is looked at",
         "never-full" => "where threads drop out of an mbarrier, no arrival is one too many",
         "warp-reads" => "an aligned matrix operation reads its matrices once for the warp",
+        "forwarding" => "a load of shared memory that can only see one store returns what that has written",
         "ordered-mbarriers" => "phases of mbarriers follow from what comes before what",
         _ => "a deduction that this version has no name for",
     }

@@ -4,7 +4,7 @@ use super::residency::waits_for_other_clusters;
 use super::{Config, cells, slices};
 use crate::event::EventGraph;
 use crate::facts::{self, Facts};
-use crate::unroll::{UnrollError, UnrollOptions, unroll};
+use crate::unroll::{UnrollError, UnrollOptions, n_threads, unroll};
 use crate::verdict::{Property, unknown_to_model};
 use crate::work::Allowance;
 use fencepost_dsl::Diagnostic;
@@ -65,6 +65,8 @@ pub(super) fn unrolled(
             mbarrier_encoding: config.treatment.mbarrier_encoding,
             never_full: config.treatment.never_full,
             together: config.treatment.together,
+            forwarding: n_threads(launch) >= config.treatment.forward_from
+                && !facts.is_off(&facts::FORWARDING),
             waits: config.treatment.waits,
             writing_waits: !facts.is_off(&facts::WRITING_WAITS),
             hangs_in_loops: facts.is_monotone(),

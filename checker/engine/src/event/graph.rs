@@ -71,6 +71,8 @@ pub struct EventGraph {
     pub meetings: SortedMap<EventId, Meeting>,
     /// How many reads of matrices lanes share with one that was there before them.
     pub n_read_together: usize,
+    /// How many loads are what one store has written.
+    pub n_forwarded: usize,
 }
 
 /// Which barrier a thread arrives at or passes.
@@ -129,6 +131,7 @@ impl EventGraph {
             parameters: Vec::new(),
             meetings: SortedMap::new(),
             n_read_together: 0,
+            n_forwarded: 0,
         }
     }
 }

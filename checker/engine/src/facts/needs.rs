@@ -1,6 +1,6 @@
 //! What arguments need of the model and of a launch, each as a function that says where it does not hold.
 
-pub use super::shipped::{foreign_reads, out_of_phase_order};
+pub use super::shipped::{foreign_reads, out_of_barrier_order, out_of_phase_order};
 
 use super::rounds::{self, Rounds};
 use crate::encode::goal::is_asked;
@@ -48,6 +48,9 @@ pub enum Need {
     /// The operations on an mbarrier are in one order, that of its phases, with causality in it (MB-20). By
     /// [`out_of_phase_order`].
     PhasesInOrder,
+    /// Barriers order what their threads do, a read sees nothing that is overwritten before it, and no store is there because
+    /// of itself, as under PTX's models that come along. By [`out_of_barrier_order`].
+    ReadsInBarrierOrder,
     /// The model is one of those that come along, so that its variants are about what they are about there. By
     /// `Model::comes_along`.
     ShippedModel,
@@ -68,6 +71,7 @@ impl Need {
             Self::OneCell => "one cell",
             Self::Alike => "alike",
             Self::PhasesInOrder => "phases in order",
+            Self::ReadsInBarrierOrder => "reads in barrier order",
             Self::ShippedModel => "a model that comes along",
         }
     }

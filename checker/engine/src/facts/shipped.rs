@@ -16,20 +16,49 @@ use std::sync::OnceLock;
 
 /// The axiom of mbarriers ([`in_phase_order`]).
 const PHASES: (&str, &str) = ("ptx", "phases-in-order");
+/// The variant in which stores depend on no branches.
+const NO_BRANCHES: &str = "no-ctrl-dependencies";
 
 /// Why it is not known that whoever reads from an update that changes nothing might as well have read from its source.
 ///
 /// That holds under the axioms of each model that comes along, if nobody races for the word (`unroll::wait`). So all axioms
 /// of one of them must be there, and what else is stated must not be about who reads from whom.
 pub fn foreign_reads(model: &MemoryModel) -> Option<String> {
+    unlike(model, |_| true, ("who reads from whom", &[BaseRelation::ReadsFrom]))
+}
+
+/// Why it is not known that barriers order what their threads do, that a read sees nothing that is overwritten before it, and
+/// that no store is there because of itself.
+///
+/// That holds under the axioms of each of PTX's models, as long as branches count.
+pub fn out_of_barrier_order(model: &MemoryModel) -> Option<String> {
+    if model.variants.iter().any(|variant| variant == NO_BRANCHES) {
+        return Some(format!("with `{NO_BRANCHES}` stores do not depend on branches"));
+    }
+    let told = [
+        BaseRelation::ReadsFrom,
+        BaseRelation::AddressDependency,
+        BaseRelation::DataDependency,
+        BaseRelation::ControlDependency,
+        BaseRelation::StoreControlDependency,
+    ];
+    unlike(model, |name| name.starts_with("ptx"), ("what is read and what depends on it", &told))
+}
+
+/// In what a model is like none of some that come along: an axiom that it has not, or one of its own about some relations.
+fn unlike(
+    model: &MemoryModel,
+    is_meant: fn(&str) -> bool,
+    (what, told): (&str, &[BaseRelation]),
+) -> Option<String> {
     let mut because = None;
-    for beside in names().filter_map(|name| Beside::new(model, name)) {
+    for beside in names().filter(|name| is_meant(name)).filter_map(|name| Beside::new(model, name)) {
         let missing = beside.missing();
-        let foreign = beside.foreign(BaseRelation::ReadsFrom);
+        let foreign = told.iter().find_map(|&base| beside.foreign(base));
         match (missing, foreign) {
             (None, None) => return None,
             (None, Some(name)) => {
-                return Some(format!("`{name}` says something of its own about who reads from whom"));
+                return Some(format!("`{name}` says something of its own about {what}"));
             }
             (Some(axiom), _) => {
                 because

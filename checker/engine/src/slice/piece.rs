@@ -179,6 +179,7 @@ impl Piece {
             parameters: whole.parameters.clone(),
             meetings: SortedMap::new(),
             n_read_together: 0,
+            n_forwarded: 0,
         }
     }
 

@@ -96,8 +96,9 @@ impl Unroller<'_> {
         for (element, destination) in destinations.iter().enumerate() {
             let mut value = None;
             for part in parts(width, strength) {
-                let (_, bits) =
+                let (read, bits) =
                     self.read(step.state.live, step.site, position, (place, element), part, strength)?;
+                let bits = read.and_then(|read| self.forwarded(read)).unwrap_or(bits);
                 value = Some(match value {
                     None => bits,
                     Some(lower) => self.concatenate(lower, bits, part.low_bit, width),
@@ -141,7 +142,16 @@ impl Unroller<'_> {
                     self.last_write(step.state.live, (place, element), part, value, strength);
                     continue;
                 }
-                self.write(step.state.live, step.site, position, (place, element), part, value, strength)?;
+                let store = self.write(
+                    step.state.live,
+                    step.site,
+                    position,
+                    (place, element),
+                    part,
+                    value,
+                    strength,
+                )?;
+                self.note_store(store);
             }
         }
         Ok(())
@@ -168,7 +178,9 @@ impl Unroller<'_> {
                     self.last_write(step.state.live, (place, element), part, zero, strength);
                     continue;
                 }
-                self.write(step.state.live, step.site, position, (place, element), part, zero, strength)?;
+                let store =
+                    self.write(step.state.live, step.site, position, (place, element), part, zero, strength)?;
+                self.note_store(store);
             }
         }
         Ok(())
@@ -233,6 +245,7 @@ impl Unroller<'_> {
             let position = self.next_position();
             let write = self.write(guard, step.site, position, (place, 0), whole, new, write_sem)?;
             self.graph.rmw.extend(read.map(|read| (read, write)));
+            self.note_store(write);
         }
         if let Some(register) = update.destination {
             let value = self.graph.terms.resize(old, step.frame.width(register));

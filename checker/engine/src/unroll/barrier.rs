@@ -38,7 +38,9 @@ pub struct BarrierRecorder {
     /// Per group, static generation and operation: the combined predicate.
     results: SortedMap<(Group, u32, u8), TermRef>,
     /// Of the current thread, per group and static generation: the disjunction of its arrivals' guards.
-    own: SortedMap<Group, Vec<TermRef>>,
+    own: SortedMap<Group, Arrivals>,
+    /// Of the current thread, per group: generations that it gets through, on which path, and with which count.
+    own_passages: SortedMap<Group, Vec<(u32, TermRef, Option<u32>)>>,
     /// Groups on which the current thread has executions of dynamic generation.
     own_dynamic: SortedSet<Group>,
     /// Per warp and mask of `elect.sync`: when each lane is the leader.
@@ -50,14 +52,54 @@ pub struct BarrierRecorder {
     loose_passes: SortedMap<(Group, u32, u32), TermRef>,
 }
 
+/// When the current thread has arrived at each generation of a barrier.
+#[derive(Default)]
+struct Arrivals {
+    unions: Vec<TermRef>,
+    /// Of so many from the first on, each visibly implies the one before.
+    n_chained: usize,
+}
+
+impl Arrivals {
+    /// How many generations from the first on a path has arrived at for sure.
+    fn n_made(&self, terms: &TermPool, guard: TermRef) -> usize {
+        let is_made = |&&union: &&TermRef| terms.entails(guard, union);
+        let chained = self.unions[..self.n_chained].last().filter(is_made).map_or(0, |_| self.n_chained);
+        chained + self.unions[chained..].iter().take_while(is_made).count()
+    }
+
+    fn add(&mut self, terms: &mut TermPool, k: usize, guard: TermRef) {
+        match self.unions.get_mut(k) {
+            Some(union) => *union = terms.or(*union, guard),
+            None => self.unions.push(guard),
+        }
+        let place = k.min(self.unions.len() - 1);
+        if place <= self.n_chained {
+            let is_chained = place == 0 || terms.entails(self.unions[place], self.unions[place - 1]);
+            self.n_chained = if is_chained { self.n_chained.max(place + 1) } else { place };
+        }
+    }
+}
+
 impl BarrierRecorder {
     /// An empty log that knows which barriers are loose.
     pub fn new(loose: SortedSet<Group>) -> Self {
         Self { log: BarrierLog { loose, ..BarrierLog::default() }, ..Self::default() }
     }
+    /// The first generation of a barrier at which the current thread has not arrived on any path; `None` if that is no number.
+    pub fn first_missing(&self, group: Group) -> Option<u32> {
+        let n_arrived = self.own.get(&group).map_or(0, |arrivals| arrivals.unions.len());
+        if self.own_dynamic.contains(&group) { None } else { u32::try_from(n_arrived).ok() }
+    }
+    /// Barriers that the current thread has come to, with the executions by which it may have got through: which generation,
+    /// and on which path.
+    pub fn own_passages(&self) -> impl Iterator<Item = (Group, &[(u32, TermRef, Option<u32>)])> {
+        self.own_passages.iter().map(|(&group, passages)| (group, passages.as_slice()))
+    }
     /// Forgets what is known of the previous thread.
     pub fn start_thread(&mut self) {
         self.own.clear();
+        self.own_passages.clear();
         self.own_dynamic.clear();
         self.own_first = self.log.executions.len();
         self.own_first_set = self.log.register_sets.len();
@@ -237,13 +279,13 @@ impl Unroller<'_> {
         match generation {
             Generation::Static(k) => {
                 let own = self.barriers.own.entry(group).or_default();
-                match own.get_mut(k as usize) {
-                    Some(union) => *union = self.graph.terms.or(*union, guard),
-                    None => own.push(guard),
-                }
+                own.add(&mut self.graph.terms, k as usize, guard);
+                let passages = self.barriers.own_passages.entry(group).or_default();
+                passages.extend(wait.map(|(_, past)| (k, past, count)));
             }
             Generation::Dynamic(_) => {
                 self.barriers.own_dynamic.insert(group);
+                self.barriers.own_passages.entry(group).or_default();
             }
         }
         Ok(())
@@ -253,8 +295,9 @@ impl Unroller<'_> {
     fn generation(&mut self, group: Group, guard: TermRef) -> Generation {
         let terms = &mut self.graph.terms;
         if !self.barriers.own_dynamic.contains(&group) {
-            let earlier = self.barriers.own.get(&group).map_or(&[][..], Vec::as_slice);
-            let n_made = earlier.iter().take_while(|&&union| terms.entails(guard, union)).count();
+            let earlier = self.barriers.own.get(&group);
+            let n_made = earlier.map_or(0, |earlier| earlier.n_made(terms, guard));
+            let earlier = earlier.map_or(&[][..], |earlier| &earlier.unions);
             if earlier[n_made..].iter().all(|&union| terms.excludes_syntactically(guard, union)) {
                 return Generation::Static(u32::try_from(n_made).unwrap_or(u32::MAX));
             }

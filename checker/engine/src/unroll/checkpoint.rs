@@ -1,6 +1,7 @@
 //! Attempts that can be taken back: how a loop is run as a wait before it is known to be one.
 
 use super::Unroller;
+use super::forward::ForwardingMark;
 use crate::event::TermMark;
 use crate::synchronization::log::MbarrierMark;
 use fencepost_dsl::kernel::program::RegisterId;
@@ -20,6 +21,7 @@ pub struct Checkpoint {
     pub(super) n_exits: usize,
     n_decisions: usize,
     n_past_waits: usize,
+    forwarding: ForwardingMark,
     position: u32,
     missing_register: Option<RegisterId>,
 }
@@ -40,6 +42,7 @@ impl Unroller<'_> {
             n_exits: self.exits.len(),
             n_decisions: self.decisions.len(),
             n_past_waits: self.past_waits.len(),
+            forwarding: self.forwarding.mark(self.graph.events.len()),
             position: self.position,
             missing_register: self.missing_register,
         }
@@ -60,6 +63,7 @@ impl Unroller<'_> {
         self.exits.truncate(checkpoint.n_exits);
         self.decisions.truncate(checkpoint.n_decisions);
         self.past_waits.truncate(checkpoint.n_past_waits);
+        self.forwarding.take_back(checkpoint.forwarding);
         self.position = checkpoint.position;
         self.missing_register = checkpoint.missing_register;
     }

@@ -30,6 +30,8 @@ pub struct UnrollOptions {
     pub never_full: bool,
     /// Whether an aligned matrix operation reads once for its warp.
     pub together: bool,
+    /// Whether a load of shared memory that can only return what one store has written is that value.
+    pub forwarding: bool,
     /// Whether loops whose rounds may be without effect are run as waits; otherwise each counts its rounds.
     pub waits: bool,
     /// Whether that goes for rounds, too, that write back what they have read.
@@ -56,6 +58,7 @@ impl Default for UnrollOptions {
             mbarrier_encoding: MbarrierEncoding::Auto,
             never_full: true,
             together: true,
+            forwarding: true,
             waits: true,
             writing_waits: true,
             hangs_in_loops: true,

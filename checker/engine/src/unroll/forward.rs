@@ -1,0 +1,421 @@
+//! Store-to-load forwarding in shared memory: a load that can only return what one store has written is that value.
+//!
+//! One thread takes a tile from a queue, or finds that its CTA is the last one, and tells the others through a word of shared
+//! memory, with a barrier before they read it and one before it is written again. With an unknown for each read, each thread
+//! goes its own way behind it; with the store's value all of them go the same way, and barriers are counted by numbers again.
+//!
+//! Sound: a read is forwarded where, in the finished graph, it comes after its store through a barrier of all threads of the
+//! CTA or of the lanes of a mask, at which the one arrives (who exits instead orders nothing) and which the other is past, or
+//! through program order; the store is there wherever the read is; and each other write of those bytes comes before the store
+//! by the same means, or after the read, or is on a path that excludes the read. Take an
+//! execution in which some of these reads return something else, and of them one before which, in program order, barriers and
+//! `rf`, there is no other. What is on its way then is as in the graph: its store has happened and is overwritten by nothing
+//! that comes before the read, so the axioms leave it no other source than a write that is on no path of the graph, thus one that
+//! another of these reads has decided; and that read comes before this one. There is a first one, since in a circle through `rf`
+//! each store would be there because of itself.
+//!
+//! Who depends on the read depends on what the store's value is made of instead. The store does too, and so does the read
+//! through it, so no dependency is told that is none; of those that go, what comes in comes from the store, of which all that
+//! follows the read comes after in any case.
+//!
+//! Needs: [`Need::ReadsInBarrierOrder`](crate::facts::needs::Need::ReadsInBarrierOrder), and of the graph what is said above,
+//! which is evaluated once all threads have been run ([`Unroller::misforwarded`]): reads of which it does not hold are unknowns
+//! of their own, in another run.
+//!
+//! Cannot: numbers (what a read of one can return is known by its bounds), values made of several unknowns (they would only
+//! grow from read to read), strong reads (what they have seen may be ordered by them), stores that are run after the read,
+//! barriers of some threads of a CTA.
+
+use super::Unroller;
+use crate::event::{
+    Access, AgentId, AtomicClass, EventId, EventKind, LocationId, Role, TermKind, TermPool, TermRef,
+    UnknownId,
+};
+use crate::synchronization::log::{Generation, Group};
+use crate::work::{self, Work};
+use fencepost_dsl::index::Id as _;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use fencepost_dsl::vocabulary::{Proxy, Sem};
+use rustc_hash::FxHashMap;
+
+/// Most nodes of a value that is forwarded.
+const NODES_MAX: usize = 32;
+/// Most ways in which a thread may end.
+const WAYS_MAX: usize = 64;
+/// Bytes of a line, by which writes are looked up; no access is wider.
+const LINE_BYTES: u128 = 16;
+
+/// A read: whose, and which of its.
+pub type Reader = (AgentId, u32);
+
+/// What is known of stores to shared memory, and which reads were forwarded.
+#[derive(Default)]
+pub struct Forwarding {
+    /// Reads that are unknowns of their own, as an earlier run has shown.
+    never: SortedSet<Reader>,
+    /// Plain stores that were run, by line.
+    stores: FxHashMap<(LocationId, u128), Vec<EventId>>,
+    /// Where each stands.
+    standings: FxHashMap<EventId, Standing>,
+    /// Each read that was forwarded, and its store.
+    forwarded: Vec<(EventId, EventId)>,
+    /// When each thread arrives at each generation of each barrier, as far as looked at.
+    arrivals: SortedMap<(Group, AgentId, u32), TermRef>,
+    /// How many executions of barriers were looked at for that.
+    n_collected: usize,
+    /// Whether all threads have been run.
+    is_over: bool,
+}
+
+/// How far a thread has got with barriers where it does something.
+#[derive(Clone, Default, Debug)]
+struct Standing {
+    /// Of each barrier that it has arrived at, the first generation at which it has not; `None` if that is no number.
+    arrived: SortedMap<Group, Option<u32>>,
+    /// Of each barrier, the last generation that it is past on each way here.
+    passed: SortedMap<Group, u32>,
+}
+
+/// What stands at the end of what was run, so that an attempt can be taken back.
+#[derive(Clone, Copy)]
+pub struct ForwardingMark {
+    n_events: usize,
+    n_forwarded: usize,
+}
+
+impl Forwarding {
+    /// Nothing is known but which reads are unknowns of their own.
+    pub fn new(never: SortedSet<Reader>) -> Self {
+        Self { never, ..Self::default() }
+    }
+
+    pub fn mark(&self, n_events: usize) -> ForwardingMark {
+        ForwardingMark { n_events, n_forwarded: self.forwarded.len() }
+    }
+
+    /// Forgets the events of an attempt.
+    pub fn take_back(&mut self, mark: ForwardingMark) {
+        self.forwarded.truncate(mark.n_forwarded);
+        let is_gone = |event: &EventId| event.index() >= mark.n_events;
+        // Events are noted in their order.
+        if self.standings.keys().any(is_gone) {
+            self.standings.retain(|event, _| !is_gone(event));
+            for stores in self.stores.values_mut() {
+                while stores.last().is_some_and(is_gone) {
+                    stores.pop();
+                }
+            }
+        }
+    }
+
+    /// How many reads were forwarded.
+    pub fn n_forwarded(&self) -> usize {
+        self.forwarded.len()
+    }
+}
+
+impl Unroller<'_> {
+    /// Notes a plain store to shared memory.
+    pub(super) fn note_store(&mut self, store: EventId) {
+        let Some((key, _)) = self.word_of(store) else { return };
+        let standing = self.standing(self.graph.events[store].guard);
+        self.forwarding.standings.insert(store, standing);
+        self.forwarding.stores.entry(key).or_default().push(store);
+    }
+
+    /// The value that a read returns, if it is known to be that of a store.
+    pub(super) fn forwarded(&mut self, read: EventId) -> Option<TermRef> {
+        let (key, access) = self.word_of(read)?;
+        let (offset, width, mapping) = (access.offset, access.width_bytes, access.mapping);
+        let event = &self.graph.events[read];
+        let is_never = self.forwarding.never.contains(&(self.agent, event.position));
+        if access.sem != Sem::Weak || event.role != Role::Plain || is_never {
+            return None;
+        }
+        let stores = self.forwarding.stores.get(&key)?.clone();
+        let standing = self.standing(self.graph.events[read].guard);
+        // What was run last, and stands before the read.
+        let is_source = |&&store: &&EventId| self.comes_before((store, None), (read, &standing));
+        let store = *stores.iter().rev().find(is_source)?;
+        let source = self.graph.events[store].kind.access()?;
+        let is_word = source.offset == offset && source.width_bytes == width && source.mapping == mapping;
+        let (value, is_plain) = (source.value, source.atomic == AtomicClass::None);
+        if !is_word || !is_plain || !self.is_small(value) {
+            return None;
+        }
+        self.forwarding.standings.insert(read, standing);
+        let fits = self.is_source(store, read)
+            && stores.iter().all(|&other| other == store || self.is_apart(other, store, read));
+        if !fits {
+            self.forwarding.standings.remove(&read);
+            return None;
+        }
+        self.forwarding.forwarded.push((read, store));
+        Some(value)
+    }
+
+    /// The line of an access of shared memory by a thread that names it by a number.
+    fn word_of(&self, event: EventId) -> Option<((LocationId, u128), &Access)> {
+        if !self.options.forwarding || self.last_try.is_some() {
+            return None;
+        }
+        let access = self.graph.events[event].kind.access()?;
+        let location = access.location;
+        if self.graph.locations[location].cta.is_none() || access.proxy != Proxy::Generic {
+            return None;
+        }
+        let line = self.graph.terms.constant_value(access.offset)? / LINE_BYTES;
+        Some(((location, line), access))
+    }
+
+    /// How far the current thread has got, on a path.
+    fn standing(&self, guard: TermRef) -> Standing {
+        let mut standing = Standing::default();
+        for (group, passages) in self.barriers.own_passages() {
+            standing.arrived.insert(group, self.barriers.first_missing(group));
+            let is_past = |&&(_, past, count): &&(u32, TermRef, Option<u32>)| {
+                self.is_of_all(group, count) && self.graph.terms.implies_syntactically(guard, past)
+            };
+            if let Some(&(k, ..)) = passages.iter().rev().find(is_past) {
+                standing.passed.insert(group, k);
+            }
+        }
+        standing
+    }
+
+    /// Whether whoever is past a barrier knows that all of its CTA, or of its mask, have come.
+    fn is_of_all(&self, group: Group, count: Option<u32>) -> bool {
+        let launch = self.graph.hierarchy.launch_of(self.agent);
+        match group {
+            Group::Cta(..) => {
+                count.is_none_or(|count| launch.lanes == 32 && count == launch.warps.saturating_mul(32))
+            }
+            Group::Warp(..) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a thread is one of those whom a barrier waits for.
+    fn waits_for(&self, group: Group, agent: AgentId) -> bool {
+        let hierarchy = &self.graph.hierarchy;
+        match group {
+            Group::Cta(cta, _) => hierarchy.cta_of(agent) == cta,
+            Group::Warp(warp, mask) => {
+                hierarchy.warp_of(agent) == warp && mask >> hierarchy.threads[agent].lane & 1 == 1
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an event comes before another, of a thread that stands somewhere, wherever both are.
+    fn comes_before(
+        &self,
+        (event, own): (EventId, Option<&Standing>),
+        (later, standing): (EventId, &Standing),
+    ) -> bool {
+        let (Some(agent), Some(other)) = (self.graph.events[event].agent, self.graph.events[later].agent)
+        else {
+            return false;
+        };
+        if agent == other {
+            return self.graph.events[event].position < self.graph.events[later].position;
+        }
+        let Some(own) = own.or_else(|| self.forwarding.standings.get(&event)) else { return false };
+        standing.passed.iter().any(|(&group, &passed)| self.is_met(own, agent, (group, passed)))
+    }
+
+    /// Whether a write is none that a read could see instead of a store.
+    fn is_apart(&mut self, other: EventId, store: EventId, read: EventId) -> bool {
+        work::count(Work::Term, 1);
+        let guards = (self.graph.events[other].guard, self.graph.events[read].guard);
+        if self.graph.terms.excludes_syntactically(guards.0, guards.1) {
+            return true;
+        }
+        let standings = &self.forwarding.standings;
+        let (Some(of_store), Some(of_other)) = (standings.get(&store), standings.get(&other)) else {
+            return false;
+        };
+        self.comes_before((other, Some(of_other)), (store, of_store))
+            || self.comes_before((read, None), (other, of_other))
+    }
+
+    /// Whether a value is made of one unknown, and no great thing.
+    fn is_small(&self, value: TermRef) -> bool {
+        let terms = &self.graph.terms;
+        let (mut pending, mut seen) = (vec![value], SortedSet::new());
+        let mut unknown: Option<UnknownId> = None;
+        while let Some(term) = pending.pop() {
+            if !seen.insert(term) {
+                continue;
+            }
+            if let TermKind::Unknown(own) = *terms.kind(term)
+                && *unknown.get_or_insert(own) != own
+            {
+                return false;
+            }
+            pending.extend(terms.operands(term));
+            if seen.len() > NODES_MAX {
+                return false;
+            }
+        }
+        unknown.is_some()
+    }
+
+    /// The reads that were forwarded although they may see another write, now that all threads have been run.
+    pub(super) fn misforwarded(&mut self) -> SortedSet<Reader> {
+        let forwarded = std::mem::take(&mut self.forwarding.forwarded);
+        let lines: SortedSet<(LocationId, u128)> =
+            forwarded.iter().filter_map(|&(read, _)| Some(self.word_of(read)?.0)).collect();
+        let locations: SortedSet<LocationId> = lines.iter().map(|&(location, _)| location).collect();
+        // Writes of a line, and of who knows where in an object.
+        let mut writes: SortedMap<(LocationId, Option<u128>), Vec<EventId>> = SortedMap::new();
+        for (id, event) in self.graph.events.iter_enumerated().filter(|_| !locations.is_empty()) {
+            let EventKind::Write(access) = &event.kind else { continue };
+            if event.guard == TermPool::FALSE || !locations.contains(&access.location) {
+                continue;
+            }
+            let Some(first) = self.graph.terms.constant_value(access.offset) else {
+                writes.entry((access.location, None)).or_default().push(id);
+                continue;
+            };
+            let last = first + u128::from(access.width_bytes.max(1)) - 1;
+            for line in first / LINE_BYTES..=last / LINE_BYTES {
+                writes.entry((access.location, Some(line))).or_default().push(id);
+            }
+        }
+        self.collect_arrivals();
+        self.forwarding.is_over = true;
+        let mut wrong = SortedSet::new();
+        for &(read, store) in &forwarded {
+            let Some(((location, line), _)) = self.word_of(read) else { continue };
+            let mut is_right = self.is_source(store, read);
+            for others in [None, Some(line)].map(|line| writes.get(&(location, line))).into_iter().flatten() {
+                for &other in others.iter().filter(|&&other| other != store) {
+                    is_right = is_right
+                        && (!self.overlap(other, read) || self.is_surely_apart(other, (store, read)));
+                }
+            }
+            if !is_right && let Some(agent) = self.graph.events[read].agent {
+                wrong.insert((agent, self.graph.events[read].position));
+            }
+        }
+        self.forwarding.forwarded = forwarded;
+        wrong
+    }
+
+    /// Takes note of the arrivals of threads that have been run since it was last asked for.
+    pub(super) fn collect_arrivals(&mut self) {
+        if !self.options.forwarding {
+            return;
+        }
+        let executions = &self.barriers.log.executions;
+        for execution in &executions[self.forwarding.n_collected..] {
+            if let Generation::Static(k) = execution.generation {
+                let key = (execution.group, execution.agent, k);
+                let arrives = self.forwarding.arrivals.entry(key).or_insert(TermPool::FALSE);
+                *arrives = self.graph.terms.or(*arrives, execution.guard);
+            }
+        }
+        self.forwarding.n_collected = executions.len();
+    }
+
+    /// When a thread arrives at a generation of a barrier, if it does wherever somebody on a path is past that: it does not
+    /// end instead.
+    fn arrives(&mut self, agent: AgentId, (group, k): (Group, u32), given: TermRef) -> Option<TermRef> {
+        let arrives = *self.forwarding.arrivals.get(&(group, agent, k))?;
+        if self.graph.terms.entails(given, arrives) {
+            return Some(arrives);
+        }
+        if agent == self.agent && !self.forwarding.is_over {
+            return None;
+        }
+        let completed = self.graph.completed[agent];
+        let ends = ways(&mut self.graph.terms, completed)?;
+        let terms = &mut self.graph.terms;
+        let is_there = ends
+            .into_iter()
+            .all(|end| terms.entails(end, arrives) || terms.excludes_syntactically(end, given));
+        is_there.then_some(arrives)
+    }
+
+    /// Whether whoever does the second of two events is past a barrier at which whoever does the first has arrived after it,
+    /// on paths on which both do; when that one arrives.
+    fn knows(&mut self, (first, second): (EventId, EventId), given: TermRef) -> Option<TermRef> {
+        let (agent, other) = (self.graph.events[first].agent?, self.graph.events[second].agent?);
+        if agent == other {
+            let is_before = self.graph.events[first].position < self.graph.events[second].position;
+            return is_before.then_some(TermPool::TRUE);
+        }
+        let standings = &self.forwarding.standings;
+        let (own, standing) = (standings.get(&first)?, standings.get(&second)?);
+        let passed = standing.passed.iter().map(|(&group, &k)| (group, k));
+        let met: Vec<(Group, u32)> = passed.filter(|&meeting| self.is_met(own, agent, meeting)).collect();
+        met.into_iter().find_map(|meeting| self.arrives(agent, meeting, given))
+    }
+
+    /// Whether a thread that stands somewhere has not arrived at a generation of a barrier yet, and will be waited for there.
+    fn is_met(&self, standing: &Standing, agent: AgentId, (group, k): (Group, u32)) -> bool {
+        self.waits_for(group, agent)
+            && !self.barriers.log.loose.contains(&group)
+            && standing.arrived.get(&group).is_none_or(|first| first.is_some_and(|first| first <= k))
+    }
+
+    /// Whether a write is none that a read could see instead of a store, now that all threads have been run.
+    fn is_surely_apart(&mut self, other: EventId, (store, read): (EventId, EventId)) -> bool {
+        let [other_guard, store_guard, read_guard] =
+            [other, store, read].map(|event| self.graph.events[event].guard);
+        let both = self.graph.terms.and(other_guard, read_guard);
+        if both == TermPool::FALSE {
+            return true;
+        }
+        let all = self.graph.terms.and(both, store_guard);
+        self.knows((other, store), all).is_some() || self.knows((read, other), both).is_some()
+    }
+
+    /// Whether a store comes before a read that was forwarded, and is there wherever that is.
+    fn is_source(&mut self, store: EventId, read: EventId) -> bool {
+        let guard = self.graph.events[read].guard;
+        let Some(arrives) = self.knows((store, read), guard) else { return false };
+        let known = self.graph.terms.and(guard, arrives);
+        self.graph.terms.entails(known, self.graph.events[store].guard)
+    }
+
+    /// Whether two accesses of one line touch the same bytes.
+    fn overlap(&self, a: EventId, b: EventId) -> bool {
+        let bytes = |event: EventId| {
+            let access = self.graph.events[event].kind.access()?;
+            let first = self.graph.terms.constant_value(access.offset)?;
+            Some((first, first + u128::from(access.width_bytes)))
+        };
+        match (bytes(a), bytes(b)) {
+            (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
+            _ => true,
+        }
+    }
+}
+
+/// The ways in which something may hold, unless they are too many: conjunctions without disjunctions in them.
+fn ways(terms: &mut TermPool, whole: TermRef) -> Option<Vec<TermRef>> {
+    let (mut pending, mut found) = (vec![whole], Vec::new());
+    while let Some(term) = pending.pop() {
+        let conjuncts = terms.conjuncts(term).to_vec();
+        let is_either = |&conjunct: &TermRef| matches!(terms.kind(conjunct), TermKind::Or(_));
+        match conjuncts.iter().position(is_either) {
+            Some(place) => {
+                let TermKind::Or(members) = terms.kind(conjuncts[place]) else { return None };
+                for member in members.to_vec() {
+                    let others = conjuncts.iter().enumerate().filter(|&(other, _)| other != place);
+                    let way = terms.and_all(others.map(|(_, &term)| term).chain([member]));
+                    if way != TermPool::FALSE {
+                        pending.push(way);
+                    }
+                }
+            }
+            None => found.push(term),
+        }
+        if found.len() + pending.len() > WAYS_MAX {
+            return None;
+        }
+    }
+    Some(found)
+}
