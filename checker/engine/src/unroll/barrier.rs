@@ -39,8 +39,8 @@ pub struct BarrierRecorder {
     results: SortedMap<(Group, u32, u8), TermRef>,
     /// Of the current thread, per group and static generation: the disjunction of its arrivals' guards.
     own: SortedMap<Group, Arrivals>,
-    /// Of the current thread, per group: generations that it gets through, on which path, and with which count.
-    own_passages: SortedMap<Group, Vec<(u32, TermRef, Option<u32>)>>,
+    /// Of the current thread, per group: how it gets through generations.
+    own_passages: SortedMap<Group, Vec<Passage>>,
     /// Groups on which the current thread has executions of dynamic generation.
     own_dynamic: SortedSet<Group>,
     /// Per warp and mask of `elect.sync`: when each lane is the leader.
@@ -50,6 +50,16 @@ pub struct BarrierRecorder {
     own_first_set: usize,
     /// Of loose barriers, per warp and arrival: whether it gets through.
     loose_passes: SortedMap<(Group, u32, u32), TermRef>,
+}
+
+/// A way through a barrier.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    pub generation: u32,
+    /// The path behind it.
+    pub past: TermRef,
+    /// Explicit thread count.
+    pub count: Option<u32>,
 }
 
 /// When the current thread has arrived at each generation of a barrier.
@@ -91,9 +101,8 @@ impl BarrierRecorder {
         let n_arrived = self.own.get(&group).map_or(0, |arrivals| arrivals.unions.len());
         if self.own_dynamic.contains(&group) { None } else { u32::try_from(n_arrived).ok() }
     }
-    /// Barriers that the current thread has come to, with the executions by which it may have got through: which generation,
-    /// and on which path.
-    pub fn own_passages(&self) -> impl Iterator<Item = (Group, &[(u32, TermRef, Option<u32>)])> {
+    /// Barriers that the current thread has come to, and how it may have got through.
+    pub fn own_passages(&self) -> impl Iterator<Item = (Group, &[Passage])> {
         self.own_passages.iter().map(|(&group, passages)| (group, passages.as_slice()))
     }
     /// Forgets what is known of the previous thread.
@@ -281,7 +290,7 @@ impl Unroller<'_> {
                 let own = self.barriers.own.entry(group).or_default();
                 own.add(&mut self.graph.terms, k as usize, guard);
                 let passages = self.barriers.own_passages.entry(group).or_default();
-                passages.extend(wait.map(|(_, past)| (k, past, count)));
+                passages.extend(wait.map(|(_, past)| Passage { generation: k, past, count }));
             }
             Generation::Dynamic(_) => {
                 self.barriers.own_dynamic.insert(group);

@@ -27,6 +27,7 @@
 //! barriers of some threads of a CTA.
 
 use super::Unroller;
+use super::barrier::Passage;
 use crate::event::{
     Access, AgentId, AtomicClass, EventId, EventKind, LocationId, Role, TermKind, TermPool, TermRef,
     UnknownId,
@@ -36,7 +37,6 @@ use crate::work::{self, Work};
 use fencepost_dsl::index::Id as _;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
-use rustc_hash::FxHashMap;
 
 /// Most nodes of a value that is forwarded.
 const NODES_MAX: usize = 32;
@@ -54,9 +54,9 @@ pub struct Forwarding {
     /// Reads that are unknowns of their own, as an earlier run has shown.
     never: SortedSet<Reader>,
     /// Plain stores that were run, by line.
-    stores: FxHashMap<(LocationId, u128), Vec<EventId>>,
+    stores: SortedMap<(LocationId, u128), Vec<EventId>>,
     /// Where each stands.
-    standings: FxHashMap<EventId, Standing>,
+    standings: SortedMap<EventId, Standing>,
     /// Each read that was forwarded, and its store.
     forwarded: Vec<(EventId, EventId)>,
     /// When each thread arrives at each generation of each barrier, as far as looked at.
@@ -173,11 +173,12 @@ impl Unroller<'_> {
         let mut standing = Standing::default();
         for (group, passages) in self.barriers.own_passages() {
             standing.arrived.insert(group, self.barriers.first_missing(group));
-            let is_past = |&&(_, past, count): &&(u32, TermRef, Option<u32>)| {
-                self.is_of_all(group, count) && self.graph.terms.implies_syntactically(guard, past)
+            let is_past = |passage: &&Passage| {
+                self.is_of_all(group, passage.count)
+                    && self.graph.terms.implies_syntactically(guard, passage.past)
             };
-            if let Some(&(k, ..)) = passages.iter().rev().find(is_past) {
-                standing.passed.insert(group, k);
+            if let Some(passage) = passages.iter().rev().find(is_past) {
+                standing.passed.insert(group, passage.generation);
             }
         }
         standing
@@ -403,7 +404,7 @@ fn ways(terms: &mut TermPool, whole: TermRef) -> Option<Vec<TermRef>> {
         match conjuncts.iter().position(is_either) {
             Some(place) => {
                 let TermKind::Or(members) = terms.kind(conjuncts[place]) else { return None };
-                for member in members.to_vec() {
+                for &member in &members.clone() {
                     let others = conjuncts.iter().enumerate().filter(|&(other, _)| other != place);
                     let way = terms.and_all(others.map(|(_, &term)| term).chain([member]));
                     if way != TermPool::FALSE {
