@@ -37,6 +37,7 @@ use crate::work::{self, Work};
 use fencepost_dsl::index::Id as _;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
+use std::collections::BTreeMap;
 
 /// Most nodes of a value that is forwarded.
 const NODES_MAX: usize = 32;
@@ -54,13 +55,13 @@ pub struct Forwarding {
     /// Reads that are unknowns of their own, as an earlier run has shown.
     never: SortedSet<Reader>,
     /// Plain stores that were run, by line.
-    stores: SortedMap<(LocationId, u128), Vec<EventId>>,
+    stores: BTreeMap<(LocationId, u128), Vec<EventId>>,
     /// Where each stands.
     standings: SortedMap<EventId, Standing>,
     /// Each read that was forwarded, and its store.
     forwarded: Vec<(EventId, EventId)>,
     /// When each thread arrives at each generation of each barrier, as far as looked at.
-    arrivals: SortedMap<(Group, AgentId, u32), TermRef>,
+    arrivals: BTreeMap<(Group, AgentId, u32), TermRef>,
     /// How many executions of barriers were looked at for that.
     n_collected: usize,
     /// Whether all threads have been run.
@@ -269,7 +270,7 @@ impl Unroller<'_> {
             forwarded.iter().filter_map(|&(read, _)| Some(self.word_of(read)?.0)).collect();
         let locations: SortedSet<LocationId> = lines.iter().map(|&(location, _)| location).collect();
         // Writes of a line, and of who knows where in an object.
-        let mut writes: SortedMap<(LocationId, Option<u128>), Vec<EventId>> = SortedMap::new();
+        let mut writes: BTreeMap<(LocationId, Option<u128>), Vec<EventId>> = BTreeMap::new();
         for (id, event) in self.graph.events.iter_enumerated().filter(|_| !locations.is_empty()) {
             let EventKind::Write(access) = &event.kind else { continue };
             if event.guard == TermPool::FALSE || !locations.contains(&access.location) {

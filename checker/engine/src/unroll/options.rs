@@ -58,7 +58,7 @@ impl Default for UnrollOptions {
             mbarrier_encoding: MbarrierEncoding::Auto,
             never_full: true,
             together: true,
-            forwarding: true,
+            forwarding: false,
             waits: true,
             writing_waits: true,
             hangs_in_loops: true,
