@@ -607,6 +607,15 @@ fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
             Treatment::DEFAULT,
             all.clone(),
         ),
+        (
+            "what all are told",
+            "kernel k { launch { lanes: 16 } global x: u32 = 0; global y: u32 = 0; shared w: u32;
+             if tid == 0 { let r = atom.relaxed.gpu.add.u32 [x], 1; st.weak.shared [w], r; } bar.sync 0;
+             let v = ld.weak.shared [w]; if v != 0 { st.weak [y], tid; } }"
+                .to_owned(),
+            Treatment::DEFAULT,
+            of(Property::Race),
+        ),
         ("drops", DROPS.to_owned(), Treatment::DEFAULT, all.clone()),
         ("products", PRODUCT.to_owned(), Treatment::DEFAULT, all.clone()),
         ("cells that are alike", TILE.to_owned(), Treatment::FEW_CELLS, all),
