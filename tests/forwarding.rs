@@ -3,7 +3,6 @@
 //!
 //! `FENCEPOST_FORWARDING_PROGRAMS=N` runs N kernels, `FENCEPOST_FORWARDING_SEED=S` others.
 
-use fencepost::check::Config;
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Outcome, Verdict};
 use fencepost_tests::random::{Numbers, Plan, Suite};
@@ -212,35 +211,4 @@ fn who_ends_instead_of_arriving_tells_nothing() {
         // What it has told itself, where it does not end, it may read.
         assert!(found.graph.n_forwarded <= 1, "{before}");
     }
-}
-
-/// A lock that thread 0 takes for its block, as Triton compiles one. The race behind it is there after one round; two rounds take
-/// more steps than there are, of which a quarter is for one.
-#[test]
-fn a_smaller_bound_is_asked_where_the_budget_ends_at_the_first() {
-    let text = "kernel lock_add {
-    launch { ctas: 2, warps: 2, lanes: 16, cooperative: true }
-    global lock: u32 = 0;
-    global count: u32 = 0;
-    shared word: u32;
-    loop {
-        bar.sync 0;
-        if tid == 0 {
-            let r = atom.global.acq_rel.gpu.cas.b32 [lock], 0, 1;
-            st.weak.shared.u32 [word], r;
-        }
-        bar.sync 0;
-        let r = ld.weak.shared.u32 [word];
-        if r != 1 { break; }
-    }
-    let v = ld.weak.global.b32 [count];
-    if tid == 0 { st.weak.global.b32 [count], v + 1; }
-    bar.sync 0;
-    if tid == 0 { let r = atom.global.gpu.acq_rel.exch.b32 [lock], 0; }
-}";
-    let with = |budget, unroll| Config { budget, unroll, ..config(Treatment::DEFAULT) };
-    let found = outcomes(text, &model(&[]), &with(10_000_000, 2)).remove(0);
-    assert_eq!((found.verdict, found.unroll), (Verdict::Violated, 1));
-    let found = outcomes(text, &model(&[]), &with(60_000_000, 2)).remove(0);
-    assert_eq!((found.verdict, found.unroll), (Verdict::Violated, 2));
 }

@@ -159,29 +159,17 @@ fn check_within(
                     Some((decision, bound)) if decision.graph.events.len() == graph.events.len() => {
                         return Ok(decision.into_outcome(launch, model, config, bound));
                     }
-                    _ => {
-                        // Where a smaller bound is another question, something is left to ask it.
-                        let is_first = lowered.is_none() && earlier.is_none() && n_iterations > 1;
-                        let share = if is_first && !graph.cuts.is_empty() {
-                            allowance.part(allowance.left() / 4 * 3)
-                        } else {
-                            allowance.clone()
-                        };
-                        let decider = Decider::new(graph, model, config, share, statistics, facts);
-                        match decider.decide()? {
-                            Decided::Yes(mut decision) => {
-                                if let Some(record) = &mut decision.record {
-                                    record.note(
-                                        &facts::ALIKE_CELLS,
-                                        n_merged,
-                                        "accesses for which others stand",
-                                    );
-                                }
-                                *decision
+                    _ => match Decider::new(graph, model, config, allowance.clone(), statistics, facts)
+                        .decide()?
+                    {
+                        Decided::Yes(mut decision) => {
+                            if let Some(record) = &mut decision.record {
+                                record.note(&facts::ALIKE_CELLS, n_merged, "accesses for which others stand");
                             }
-                            Decided::Again => continue,
+                            *decision
                         }
-                    }
+                        Decided::Again => continue,
+                    },
                 }
             }
             Err(Ungraphed::Unknown(diagnostic)) => return Err(CheckError::Unsupported(diagnostic)),
