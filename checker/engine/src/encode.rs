@@ -164,10 +164,10 @@ impl Treatment {
 
     /// What is on in both.
     pub fn and(self, other: Self) -> Self {
-        let mbarrier_encoding = match self.mbarrier_encoding {
-            MbarrierEncoding::Auto => other.mbarrier_encoding,
-            chosen => chosen,
-        };
+        /// What one of the two sets.
+        fn set<T: PartialEq>(own: T, other: T, usual: T) -> T {
+            if own == usual { other } else { own }
+        }
         Self {
             tighten: self.tighten && other.tighten,
             polarity: self.polarity && other.polarity,
@@ -178,37 +178,21 @@ impl Treatment {
             symmetry: self.symmetry && other.symmetry,
             counting: self.counting && other.counting,
             resets: self.resets && other.resets,
-            slices_from: if self.slices_from == Self::DEFAULT.slices_from {
-                other.slices_from
-            } else {
-                self.slices_from
-            },
-            cells_from: if self.cells_from == Self::DEFAULT.cells_from {
-                other.cells_from
-            } else {
-                self.cells_from
-            },
+            slices_from: set(self.slices_from, other.slices_from, Self::DEFAULT.slices_from),
+            cells_from: set(self.cells_from, other.cells_from, Self::DEFAULT.cells_from),
             completing: self.completing && other.completing,
             waits: self.waits && other.waits,
             paths: self.paths && other.paths,
-            lemmas_from: if self.lemmas_from == Self::DEFAULT.lemmas_from {
-                other.lemmas_from
-            } else {
-                self.lemmas_from
-            },
-            split_from: if self.split_from == Self::DEFAULT.split_from {
-                other.split_from
-            } else {
-                self.split_from
-            },
+            lemmas_from: set(self.lemmas_from, other.lemmas_from, Self::DEFAULT.lemmas_from),
+            split_from: set(self.split_from, other.split_from, Self::DEFAULT.split_from),
             never_full: self.never_full && other.never_full,
             together: self.together && other.together,
-            forward_from: if self.forward_from == Self::DEFAULT.forward_from {
-                other.forward_from
-            } else {
-                self.forward_from
-            },
-            mbarrier_encoding,
+            forward_from: set(self.forward_from, other.forward_from, Self::DEFAULT.forward_from),
+            mbarrier_encoding: set(
+                self.mbarrier_encoding,
+                other.mbarrier_encoding,
+                Self::DEFAULT.mbarrier_encoding,
+            ),
         }
     }
 }
