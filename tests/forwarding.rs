@@ -3,8 +3,9 @@
 //!
 //! `FENCEPOST_FORWARDING_PROGRAMS=N` runs N kernels, `FENCEPOST_FORWARDING_SEED=S` others.
 
+use fencepost::check::Config;
 use fencepost::encode::Treatment;
-use fencepost::verdict::{Outcome, Verdict};
+use fencepost::verdict::{Outcome, Property, Verdict};
 use fencepost_tests::random::{Numbers, Plan, Suite};
 use fencepost_tests::run::{config, model, outcomes};
 use fencepost_tests::switched::Switched;
@@ -211,4 +212,67 @@ fn who_ends_instead_of_arriving_tells_nothing() {
         // What it has told itself, where it does not end, it may read.
         assert!(found.graph.n_forwarded <= 1, "{before}");
     }
+}
+
+/// Through another virtual address barriers order nothing (MM-41): what was written there may be read still.
+#[test]
+fn a_store_through_another_address_is_not_overwritten() {
+    let kernel = |written: &str, tid: u32| {
+        format!(
+            "kernel k {{
+    launch {{ lanes: 16 }}
+    global x: u32 = 0;
+    shared a: u32 = 0;
+    shared b: u32 alias a;
+    if tid == {tid} {{ st.weak.shared.u32 [{written}], 7; }}
+    bar.sync 0;
+    if tid == 1 {{ let r = ld.relaxed.gpu.global.u32 [x]; st.weak.shared.u32 [a], r; }}
+    bar.sync 0;
+    if tid >= 2 {{ let v = ld.weak.shared.u32 [a]; assert v == 0; }}
+}}
+"
+        )
+    };
+    let asked = |text: &str| {
+        let config = Config { properties: vec![Property::Assert], ..config(Treatment::DEFAULT) };
+        let found = outcomes(text, &model(&[]), &config).remove(0);
+        (found.verdict, found.graph.n_forwarded)
+    };
+    for tid in [0, 1] {
+        assert_eq!(asked(&kernel("a", tid)), (Verdict::Proved, 14), "{tid}");
+        assert_eq!(asked(&kernel("b", tid)), (Verdict::Violated, 0), "{tid}");
+    }
+}
+
+/// Where there is tensor memory, what depends on a value that was read comes after its write.
+#[test]
+fn nothing_is_forwarded_beside_tensor_memory() {
+    let told = |more: &str| {
+        format!(
+            "//! target sm_100a
+kernel k {{
+    launch {{ lanes: 32 }}
+    global x: u32 = 0;
+    shared word: u32;
+    shared slot: u32;
+    {more}
+    if tid == 0 {{ let r = ld.relaxed.gpu.global.u32 [x]; st.weak.shared.u32 [word], r; }}
+    bar.sync 0;
+    let v = ld.weak.shared.u32 [word];
+}}
+"
+        )
+    };
+    let found = outcome(&told(""), Treatment::DEFAULT);
+    assert_eq!((found.graph.n_forwarded, found.statistics.off), (32, vec![]));
+    let allocated = "tmem acc[2]: u32;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 [acc], 32;";
+    let found = outcome(&told(allocated), Treatment::DEFAULT);
+    assert_eq!(found.graph.n_forwarded, 0);
+    assert!(
+        found.statistics.off.iter().any(|off| off.deduction == "forwarding"),
+        "{:?}",
+        found.statistics.off
+    );
 }

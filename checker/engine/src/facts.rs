@@ -110,8 +110,11 @@ pub const NEVER_FULL: Deduction =
 pub const WARP_READS: Deduction =
     Deduction { name: "warp-reads", needs: &[], off: Some(Treatment::BY_LANES) };
 /// A load of shared memory that can only return what one store has written is that value (`unroll::forward`).
-pub const FORWARDING: Deduction =
-    Deduction { name: "forwarding", needs: &[Need::ReadsInBarrierOrder], off: Some(Treatment::UNFORWARDED) };
+pub const FORWARDING: Deduction = Deduction {
+    name: "forwarding",
+    needs: &[Need::ReadsInBarrierOrder, Need::NoTensorMemory],
+    off: Some(Treatment::UNFORWARDED),
+};
 
 /// The deductions whose needs are evaluated.
 pub const DEDUCTIONS: &[Deduction] = &[
@@ -188,6 +191,10 @@ impl Facts {
         }
         if graph.n_forwarded > 0 {
             self.ask_once(&FORWARDING, Need::ReadsInBarrierOrder, || needs::out_of_barrier_order(model));
+            if needs::has_tensor_memory(graph) {
+                let because = "what depends on a value that was read comes after its write there (AS-31)";
+                self.withdraw(&FORWARDING, Need::NoTensorMemory, because);
+            }
         }
         if !graph.mbarriers.is_empty() {
             self.ask_once(&PHASES, Need::PhasesInOrder, || needs::out_of_phase_order(model));

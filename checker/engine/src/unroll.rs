@@ -134,7 +134,8 @@ fn learnt<'a>(
     Ok((unroller, parameters))
 }
 
-/// Most runs to learn what lanes get from one another: of what is made of that, each run shows one step.
+/// Most runs to learn something: what lanes get from one another, or which loads are not what a store has written. Of what is
+/// made of that, each run shows one step.
 const RUNS_MAX: usize = 8;
 
 /// How many threads a launch has.

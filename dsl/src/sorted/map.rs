@@ -53,6 +53,10 @@ impl<K, V> SortedMap<K, V> {
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> + ExactSizeIterator {
         self.entries.into_iter().map(|(_, value)| value)
     }
+    /// Keeps the first so many entries.
+    pub fn truncate(&mut self, n: usize) {
+        self.entries.truncate(n);
+    }
     /// Keeps the entries for which `keep` holds.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         self.entries.retain_mut(|(key, value)| keep(key, value));

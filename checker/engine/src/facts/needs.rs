@@ -9,9 +9,10 @@ use crate::event::{EventGraph, EventId, EventKind};
 use crate::findings;
 use crate::relation::RelationTable;
 use crate::relation::algebra::Value;
+use crate::relation::base::in_set;
 use crate::verdict::Property;
 use fencepost_dsl::cat::memory_model::{
-    AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind,
+    AxiomKind, BaseRelation, BaseSet, MemoryModel, RelationKind, TermId, TermKind,
 };
 use fencepost_dsl::kernel::program::Launch;
 use std::fmt;
@@ -51,6 +52,8 @@ pub enum Need {
     /// Barriers order what their threads do, a read sees nothing that is overwritten before it, and no store is there because
     /// of itself, as under PTX's models that come along. By [`out_of_barrier_order`].
     ReadsInBarrierOrder,
+    /// Nobody has tensor memory. By [`has_tensor_memory`].
+    NoTensorMemory,
     /// The model is one of those that come along, so that its variants are about what they are about there. By
     /// `Model::comes_along`.
     ShippedModel,
@@ -71,6 +74,7 @@ impl Need {
             Self::OneCell => "one cell",
             Self::Alike => "alike",
             Self::PhasesInOrder => "phases in order",
+            Self::NoTensorMemory => "no tensor memory",
             Self::ReadsInBarrierOrder => "reads in barrier order",
             Self::ShippedModel => "a model that comes along",
         }
@@ -167,6 +171,13 @@ pub fn raced_word(graph: &EventGraph, model: &MemoryModel, table: &RelationTable
     });
     let mut writes = writes.map(|(id, _)| id);
     writes.find(|&write| location.may.successors(write).any(|other| !is_fine(write, other)))
+}
+
+/// Whether somebody allocates tensor memory or accesses it.
+pub fn has_tensor_memory(graph: &EventGraph) -> bool {
+    let is_about =
+        |event| in_set(graph, event, BaseSet::TensorMemory) || in_set(graph, event, BaseSet::TensorAllocate);
+    graph.events.iter().any(is_about)
 }
 
 /// The events of tries of waits, but for what they write back.

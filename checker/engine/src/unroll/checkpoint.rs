@@ -42,7 +42,7 @@ impl Unroller<'_> {
             n_exits: self.exits.len(),
             n_decisions: self.decisions.len(),
             n_past_waits: self.past_waits.len(),
-            forwarding: self.forwarding.mark(self.graph.events.len()),
+            forwarding: self.forwarding.mark(),
             position: self.position,
             missing_register: self.missing_register,
         }

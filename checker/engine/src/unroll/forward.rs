@@ -6,8 +6,8 @@
 //!
 //! Sound: a read is forwarded where, in the finished graph, it comes after its store through a barrier of all threads of the
 //! CTA or of the lanes of a mask, at which the one arrives (who exits instead orders nothing) and which the other is past, or
-//! through program order; the store is there wherever the read is; and each other write of those bytes comes before the store
-//! by the same means, or after the read, or is on a path that excludes the read. Take an
+//! through program order; the store is there wherever the read is; and each other write of those bytes names them as these two
+//! do and comes before the store by the same means, or after the read, or it is on a path that excludes the read. Take an
 //! execution in which some of these reads return something else, and of them one before which, in program order, barriers and
 //! `rf`, there is no other. What is on its way then is as in the graph: its store has happened and is overwritten by nothing
 //! that comes before the read, so the axioms leave it no other source than a write that is on no path of the graph, thus one that
@@ -18,9 +18,11 @@
 //! through it, so no dependency is told that is none; of those that go, what comes in comes from the store, of which all that
 //! follows the read comes after in any case.
 //!
-//! Needs: [`Need::ReadsInBarrierOrder`](crate::facts::needs::Need::ReadsInBarrierOrder), and of the graph what is said above,
-//! which is evaluated once all threads have been run ([`Unroller::misforwarded`]): reads of which it does not hold are unknowns
-//! of their own, in another run.
+//! Needs: [`Need::ReadsInBarrierOrder`](crate::facts::needs::Need::ReadsInBarrierOrder);
+//! [`Need::NoTensorMemory`](crate::facts::needs::Need::NoTensorMemory), since there whatever depends on a value comes after its
+//! write (AS-31), and what now depends on it across a barrier would, too. And of the graph what is said above, which is
+//! evaluated once all threads have been run ([`Unroller::misforwarded`]): reads of which it does not hold are unknowns of their
+//! own, in another run.
 //!
 //! Cannot: numbers (what a read of one can return is known by its bounds), values made of several unknowns (they would only
 //! grow from read to read), strong reads (what they have seen may be ordered by them), stores that are run after the read,
@@ -34,7 +36,6 @@ use crate::event::{
 };
 use crate::synchronization::log::{Generation, Group};
 use crate::work::{self, Work};
-use fencepost_dsl::index::Id as _;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::collections::BTreeMap;
@@ -56,7 +57,9 @@ pub struct Forwarding {
     never: SortedSet<Reader>,
     /// Plain stores that were run, by line.
     stores: BTreeMap<(LocationId, u128), Vec<EventId>>,
-    /// Where each stands.
+    /// The lines of all stores, in their order.
+    noted: Vec<(LocationId, u128)>,
+    /// Where each store and each read that was forwarded stands.
     standings: SortedMap<EventId, Standing>,
     /// Each read that was forwarded, and its store.
     forwarded: Vec<(EventId, EventId)>,
@@ -80,7 +83,8 @@ struct Standing {
 /// What stands at the end of what was run, so that an attempt can be taken back.
 #[derive(Clone, Copy)]
 pub struct ForwardingMark {
-    n_events: usize,
+    n_noted: usize,
+    n_standings: usize,
     n_forwarded: usize,
 }
 
@@ -90,23 +94,24 @@ impl Forwarding {
         Self { never, ..Self::default() }
     }
 
-    pub fn mark(&self, n_events: usize) -> ForwardingMark {
-        ForwardingMark { n_events, n_forwarded: self.forwarded.len() }
+    pub fn mark(&self) -> ForwardingMark {
+        ForwardingMark {
+            n_noted: self.noted.len(),
+            n_standings: self.standings.len(),
+            n_forwarded: self.forwarded.len(),
+        }
     }
 
     /// Forgets the events of an attempt.
     pub fn take_back(&mut self, mark: ForwardingMark) {
         self.forwarded.truncate(mark.n_forwarded);
-        let is_gone = |event: &EventId| event.index() >= mark.n_events;
-        // Events are noted in their order.
-        if self.standings.keys().any(is_gone) {
-            self.standings.retain(|event, _| !is_gone(event));
-            for stores in self.stores.values_mut() {
-                while stores.last().is_some_and(is_gone) {
-                    stores.pop();
-                }
+        for line in self.noted.drain(mark.n_noted..).rev() {
+            if let Some(stores) = self.stores.get_mut(&line) {
+                stores.pop();
             }
         }
+        // Events are noted in their order.
+        self.standings.truncate(mark.n_standings);
     }
 
     /// How many reads were forwarded.
@@ -116,47 +121,50 @@ impl Forwarding {
 }
 
 impl Unroller<'_> {
-    /// Notes a plain store to shared memory.
+    /// Notes a store to shared memory that a thread makes itself.
     pub(super) fn note_store(&mut self, store: EventId) {
-        let Some((key, _)) = self.word_of(store) else { return };
+        let Some((line, _)) = self.line_of(store) else { return };
         let standing = self.standing(self.graph.events[store].guard);
         self.forwarding.standings.insert(store, standing);
-        self.forwarding.stores.entry(key).or_default().push(store);
+        self.forwarding.noted.push(line);
+        self.forwarding.stores.entry(line).or_default().push(store);
     }
 
     /// The value that a read returns, if it is known to be that of a store.
     pub(super) fn forwarded(&mut self, read: EventId) -> Option<TermRef> {
-        let (key, access) = self.word_of(read)?;
-        let (offset, width, mapping) = (access.offset, access.width_bytes, access.mapping);
+        let (line, access) = self.line_of(read)?;
         let event = &self.graph.events[read];
         let is_never = self.forwarding.never.contains(&(self.agent, event.position));
         if access.sem != Sem::Weak || event.role != Role::Plain || is_never {
             return None;
         }
-        let stores = self.forwarding.stores.get(&key)?.clone();
-        let standing = self.standing(self.graph.events[read].guard);
-        // What was run last, and stands before the read.
-        let is_source = |&&store: &&EventId| self.comes_before((store, None), (read, &standing));
-        let store = *stores.iter().rev().find(is_source)?;
-        let source = self.graph.events[store].kind.access()?;
-        let is_word = source.offset == offset && source.width_bytes == width && source.mapping == mapping;
-        let (value, is_plain) = (source.value, source.atomic == AtomicClass::None);
-        if !is_word || !is_plain || !self.is_small(value) {
-            return None;
-        }
+        let stores = self.forwarding.stores.get(&line)?.clone();
+        let standing = self.standing(event.guard);
         self.forwarding.standings.insert(read, standing);
-        let fits = self.is_source(store, read)
-            && stores.iter().all(|&other| other == store || self.is_apart(other, store, read));
-        if !fits {
-            self.forwarding.standings.remove(&read);
-            return None;
+        let found = self.source(read, &stores);
+        match found {
+            Some((store, _)) => self.forwarding.forwarded.push((read, store)),
+            None => _ = self.forwarding.standings.remove(&read),
         }
-        self.forwarding.forwarded.push((read, store));
-        Some(value)
+        found.map(|(_, value)| value)
+    }
+
+    /// The store that a read returns the value of, as far as is known before all threads have been run; and that value.
+    fn source(&mut self, read: EventId, stores: &[EventId]) -> Option<(EventId, TermRef)> {
+        let guard = self.graph.events[read].guard;
+        // What was run last, and comes before.
+        let store = stores.iter().copied().rev().find(|&store| self.order((store, read), guard).is_some())?;
+        let (source, own) = (self.graph.events[store].kind.access()?, self.graph.events[read].kind.access()?);
+        let is_word = source.offset == own.offset
+            && source.width_bytes == own.width_bytes
+            && source.mapping == own.mapping;
+        let (value, is_plain) = (source.value, source.atomic == AtomicClass::None);
+        (is_word && is_plain && self.is_small(value) && self.is_only_source((store, read), stores))
+            .then_some((store, value))
     }
 
     /// The line of an access of shared memory by a thread that names it by a number.
-    fn word_of(&self, event: EventId) -> Option<((LocationId, u128), &Access)> {
+    fn line_of(&self, event: EventId) -> Option<((LocationId, u128), &Access)> {
         if !self.options.forwarding || self.last_try.is_some() {
             return None;
         }
@@ -209,38 +217,6 @@ impl Unroller<'_> {
         }
     }
 
-    /// Whether an event comes before another, of a thread that stands somewhere, wherever both are.
-    fn comes_before(
-        &self,
-        (event, own): (EventId, Option<&Standing>),
-        (later, standing): (EventId, &Standing),
-    ) -> bool {
-        let (Some(agent), Some(other)) = (self.graph.events[event].agent, self.graph.events[later].agent)
-        else {
-            return false;
-        };
-        if agent == other {
-            return self.graph.events[event].position < self.graph.events[later].position;
-        }
-        let Some(own) = own.or_else(|| self.forwarding.standings.get(&event)) else { return false };
-        standing.passed.iter().any(|(&group, &passed)| self.is_met(own, agent, (group, passed)))
-    }
-
-    /// Whether a write is none that a read could see instead of a store.
-    fn is_apart(&mut self, other: EventId, store: EventId, read: EventId) -> bool {
-        work::count(Work::Term, 1);
-        let guards = (self.graph.events[other].guard, self.graph.events[read].guard);
-        if self.graph.terms.excludes_syntactically(guards.0, guards.1) {
-            return true;
-        }
-        let standings = &self.forwarding.standings;
-        let (Some(of_store), Some(of_other)) = (standings.get(&store), standings.get(&other)) else {
-            return false;
-        };
-        self.comes_before((other, Some(of_other)), (store, of_store))
-            || self.comes_before((read, None), (other, of_other))
-    }
-
     /// Whether a value is made of one unknown, and no great thing.
     fn is_small(&self, value: TermRef) -> bool {
         let terms = &self.graph.terms;
@@ -266,9 +242,8 @@ impl Unroller<'_> {
     /// The reads that were forwarded although they may see another write, now that all threads have been run.
     pub(super) fn misforwarded(&mut self) -> SortedSet<Reader> {
         let forwarded = std::mem::take(&mut self.forwarding.forwarded);
-        let lines: SortedSet<(LocationId, u128)> =
-            forwarded.iter().filter_map(|&(read, _)| Some(self.word_of(read)?.0)).collect();
-        let locations: SortedSet<LocationId> = lines.iter().map(|&(location, _)| location).collect();
+        let lines = forwarded.iter().filter_map(|&(read, _)| self.line_of(read));
+        let locations: SortedSet<LocationId> = lines.map(|((location, _), _)| location).collect();
         // Writes of a line, and of who knows where in an object.
         let mut writes: BTreeMap<(LocationId, Option<u128>), Vec<EventId>> = BTreeMap::new();
         for (id, event) in self.graph.events.iter_enumerated().filter(|_| !locations.is_empty()) {
@@ -289,15 +264,12 @@ impl Unroller<'_> {
         self.forwarding.is_over = true;
         let mut wrong = SortedSet::new();
         for &(read, store) in &forwarded {
-            let Some(((location, line), _)) = self.word_of(read) else { continue };
-            let mut is_right = self.is_source(store, read);
-            for others in [None, Some(line)].map(|line| writes.get(&(location, line))).into_iter().flatten() {
-                for &other in others.iter().filter(|&&other| other != store) {
-                    is_right = is_right
-                        && (!self.overlap(other, read) || self.is_surely_apart(other, (store, read)));
-                }
-            }
-            if !is_right && let Some(agent) = self.graph.events[read].agent {
+            let Some(((location, line), _)) = self.line_of(read) else { continue };
+            let of_line = |line| writes.get(&(location, line)).into_iter().flatten().copied();
+            let others: Vec<EventId> = of_line(None).chain(of_line(Some(line))).collect();
+            if !self.is_only_source((store, read), &others)
+                && let Some(agent) = self.graph.events[read].agent
+            {
                 wrong.insert((agent, self.graph.events[read].position));
             }
         }
@@ -307,7 +279,7 @@ impl Unroller<'_> {
 
     /// Takes note of the arrivals of threads that have been run since it was last asked for.
     pub(super) fn collect_arrivals(&mut self) {
-        if !self.options.forwarding {
+        if self.forwarding.stores.is_empty() {
             return;
         }
         let executions = &self.barriers.log.executions;
@@ -322,14 +294,14 @@ impl Unroller<'_> {
     }
 
     /// When a thread arrives at a generation of a barrier, if it does wherever somebody on a path is past that: it does not
-    /// end instead.
+    /// end instead. Of the one that is being run nothing is known yet, so it is taken to arrive.
     fn arrives(&mut self, agent: AgentId, (group, k): (Group, u32), given: TermRef) -> Option<TermRef> {
+        if agent == self.agent && !self.forwarding.is_over {
+            return Some(TermPool::TRUE);
+        }
         let arrives = *self.forwarding.arrivals.get(&(group, agent, k))?;
         if self.graph.terms.entails(given, arrives) {
             return Some(arrives);
-        }
-        if agent == self.agent && !self.forwarding.is_over {
-            return None;
         }
         let completed = self.graph.completed[agent];
         let ends = ways(&mut self.graph.terms, completed)?;
@@ -340,9 +312,10 @@ impl Unroller<'_> {
         is_there.then_some(arrives)
     }
 
-    /// Whether whoever does the second of two events is past a barrier at which whoever does the first has arrived after it,
-    /// on paths on which both do; when that one arrives.
-    fn knows(&mut self, (first, second): (EventId, EventId), given: TermRef) -> Option<TermRef> {
+    /// Whether an event comes before another wherever both are on a path: whoever does the second is past a barrier at which
+    /// whoever does the first has arrived after it; when that one arrives.
+    fn order(&mut self, (first, second): (EventId, EventId), given: TermRef) -> Option<TermRef> {
+        work::count(Work::Term, 1);
         let (agent, other) = (self.graph.events[first].agent?, self.graph.events[second].agent?);
         if agent == other {
             let is_before = self.graph.events[first].position < self.graph.events[second].position;
@@ -362,24 +335,32 @@ impl Unroller<'_> {
             && standing.arrived.get(&group).is_none_or(|first| first.is_some_and(|first| first <= k))
     }
 
-    /// Whether a write is none that a read could see instead of a store, now that all threads have been run.
-    fn is_surely_apart(&mut self, other: EventId, (store, read): (EventId, EventId)) -> bool {
+    /// Whether a store comes before a read, is there wherever that is, and is the only one of some writes that it can see.
+    fn is_only_source(&mut self, (store, read): (EventId, EventId), writes: &[EventId]) -> bool {
+        let guard = self.graph.events[read].guard;
+        let Some(arrives) = self.order((store, read), guard) else { return false };
+        let known = self.graph.terms.and(guard, arrives);
+        self.graph.terms.entails(known, self.graph.events[store].guard)
+            && writes.iter().all(|&other| {
+                other == store || !self.overlap(other, read) || self.is_apart(other, (store, read))
+            })
+    }
+
+    /// Whether a write is none that a read could see instead of a store.
+    fn is_apart(&mut self, other: EventId, (store, read): (EventId, EventId)) -> bool {
         let [other_guard, store_guard, read_guard] =
             [other, store, read].map(|event| self.graph.events[event].guard);
         let both = self.graph.terms.and(other_guard, read_guard);
         if both == TermPool::FALSE {
             return true;
         }
+        let mapping = |event: EventId| self.graph.events[event].kind.access().map(|access| access.mapping);
+        // Through another virtual address barriers order nothing (MM-41).
+        if mapping(other) != mapping(read) {
+            return false;
+        }
         let all = self.graph.terms.and(both, store_guard);
-        self.knows((other, store), all).is_some() || self.knows((read, other), both).is_some()
-    }
-
-    /// Whether a store comes before a read that was forwarded, and is there wherever that is.
-    fn is_source(&mut self, store: EventId, read: EventId) -> bool {
-        let guard = self.graph.events[read].guard;
-        let Some(arrives) = self.knows((store, read), guard) else { return false };
-        let known = self.graph.terms.and(guard, arrives);
-        self.graph.terms.entails(known, self.graph.events[store].guard)
+        self.order((other, store), all).is_some() || self.order((read, other), both).is_some()
     }
 
     /// Whether two accesses of one line touch the same bytes.
