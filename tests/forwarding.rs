@@ -25,11 +25,12 @@ fn tell(numbers: &mut Numbers, indent: &str) -> String {
         "ld.relaxed.gpu.global.u32 [flag]",
         "ld.weak.global.u32 [flag]",
     ]);
-    let value = numbers.of(&["r", "r", "r", "(r == 1) as u32", "r & 1", "r + 1", "2", "v + r"]);
+    let value = numbers.of(&["r", "r", "r", "r", "(r == 1) as u32", "r & 1", "r + 1", "2", "v + r"]);
     let strength = numbers.of(&["weak", "weak", "weak", "weak", "weak", "weak", "relaxed.cta"]);
-    let store = match numbers.below(10) {
+    let store = match numbers.below(20) {
         0 => format!("let x = atom.relaxed.cta.shared.exch.b32 [{word}], {value}"),
         1 => format!("st.{strength}.shared.u16 [half[0]], 1"),
+        2 => format!("st.{strength}.shared.u32 [twin[0]], {value}"),
         _ => format!("st.{strength}.shared.u32 [{word}], {value}"),
     };
     let store = if numbers.below(8) == 0 { format!("if r != 1 {{ {store}; }}") } else { format!("{store};") };
@@ -84,7 +85,8 @@ fn kernel(numbers: &mut Numbers) -> String {
     let mut text = format!(
         "kernel k {{\n    launch {{ ctas: {ctas}, warps: {warps}, lanes: 2, cooperative: true }}\n    \
          global count: u32 = 0; global lock: u32 = 0; global flag: u32 = 0; global out[2]: u32 = 0;\n    \
-         shared word[2]: u32 = 0; shared half[4]: u16 alias word;\n    var v: u32 = 0;\n"
+         shared word[2]: u32 = 0; shared half[4]: u16 alias word; \
+         shared twin[2]: u32 alias word;\n    var v: u32 = 0;\n"
     );
     let in_loop = numbers.below(2) == 0;
     let indent = if in_loop { "        " } else { "    " };
@@ -120,6 +122,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("a warp's barrier", "bar.warp.sync"),
     ("a barrier of some", "{ bar.sync 0; }"),
     ("halves", "half[0]], 1"),
+    ("another address", "[twin[0]]"),
     ("an exit", "exit;"),
 ];
 
