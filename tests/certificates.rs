@@ -608,6 +608,12 @@ fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
             all.clone(),
         ),
         (
+            "a vote in each round",
+            read("examples/split-k-semaphore/vote-loop.fence"),
+            Treatment::DEFAULT,
+            of(Property::Race),
+        ),
+        (
             "what all are told",
             "kernel k { launch { lanes: 16 } global x: u32 = 0; global y: u32 = 0; shared w: u32;
              if tid == 0 { let r = atom.relaxed.gpu.add.u32 [x], 1; st.weak.shared [w], r; } bar.sync 0;

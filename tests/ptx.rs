@@ -118,6 +118,15 @@ fn each_weaker_instruction_is_found() {
         ("persistent", (113, "bar.sync \t0;", ""), "barrier::aligned-divergent", "__syncthreads();"),
         ("persistent", (117, "bar.sync \t0;", ""), "barrier::aligned-divergent", ""),
         (
+            "split_k",
+            (57, "ld.global.acquire.gpu.b32", "ld.global.relaxed.gpu.b32"),
+            "race::uniform",
+            "ld.global.acquire.gpu",
+        ),
+        ("split_k", (97, "bar.sync \t0;", ""), "race::uniform", ""),
+        ("split_k", (109, "fence.acq_rel.gpu;", ""), "race::uniform", "red.release.gpu"),
+        ("split_k", (110, "%r16;", "0;"), "deadlock::spin-never-ends", ""),
+        (
             "block_sum",
             (74, "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, %r13;", "bfly.b32 \t%r14|%p3, %r10, %r12, %r11, 1;"),
             "barrier::lane-not-in-mask",

@@ -364,7 +364,7 @@ fn an_open_loop_says_what_makes_it_more_than_a_wait() {
     );
     let written = of("loop { red.relaxed.cta.add.u32 [n], 1; if ld.relaxed.cta [f] == 1 { break; } }");
     assert!(written.contains("a round that does not leave can write at k.fence:1"), "{written}");
-    let met = of("loop { bar.sync 0; if ld.relaxed.cta [f] == 1 { break; } }");
+    let met = of("loop { bar.sync 1, 64; if ld.relaxed.cta [f] == 1 { break; } }");
     assert!(met.contains("each round executes what is at k.fence:1"), "{met}");
     let waits = of("loop { if ld.relaxed.cta [f] == 1 { break; } }");
     assert!(!waits.contains("can run more than"), "{waits}");

@@ -395,12 +395,15 @@ impl Emitter<'_> {
         let mut body = Vec::new();
         self.emit(part, &SortedSet::from([head]), is_single.then_some(head), &mut body)?;
         self.depth -= 1;
-        let again = self.is_next(&SortedSet::from([head]), span);
-        let leave = Statement { span, kind: StatementKind::Break };
-        let kind = StatementKind::If { condition: again, then: Vec::new(), otherwise: vec![leave] };
-        body.push(Statement { span, kind });
-        // On this path it is known; said again, so that a spin is seen to change nothing.
-        body.push(self.go_to(head, span));
+        let mut body = self.leave_at_once(body, head);
+        if self.goes_to(&body) != Some(head) {
+            let again = self.is_next(&SortedSet::from([head]), span);
+            let leave = Statement { span, kind: StatementKind::Break };
+            let kind = StatementKind::If { condition: again, then: Vec::new(), otherwise: vec![leave] };
+            body.push(Statement { span, kind });
+            // On this path it is known; said again, so that a spin is seen to change nothing.
+            body.push(self.go_to(head, span));
+        }
         let id = self.loops.push(Loop { span });
         let condition = Expression { span, width: 1, kind: ExpressionKind::Constant(1) };
         let kind = StatementKind::While { id, prelude: Vec::new(), condition, body };
@@ -410,6 +413,44 @@ impl Emitter<'_> {
         }
         statements.push(Statement { span, kind });
         Ok(statements)
+    }
+
+    /// The body of a loop, left where a last branch leads out of it; what is in its other arm comes behind it then.
+    fn leave_at_once(&self, mut body: Vec<Statement>, head: usize) -> Vec<Statement> {
+        let mut out = Vec::new();
+        loop {
+            let leads_out = |arm: &[Statement]| self.goes_to(arm).is_some_and(|target| target != head);
+            let (span, condition, mut arms, leaving) = match body.pop() {
+                Some(Statement { span, kind: StatementKind::If { condition, then, otherwise } })
+                    if leads_out(&then) || leads_out(&otherwise) =>
+                {
+                    let leaving = usize::from(!leads_out(&then));
+                    (span, condition, [then, otherwise], leaving)
+                }
+                last => {
+                    out.append(&mut body);
+                    out.extend(last);
+                    return out;
+                }
+            };
+            let staying = std::mem::take(&mut arms[1 - leaving]);
+            arms[leaving].push(Statement { span, kind: StatementKind::Break });
+            out.append(&mut body);
+            let [then, otherwise] = arms;
+            out.push(Statement { span, kind: StatementKind::If { condition, then, otherwise } });
+            body = staying;
+        }
+    }
+
+    /// The block that some statements say is next in the end, if it is the same whatever they do.
+    fn goes_to(&self, statements: &[Statement]) -> Option<usize> {
+        match &statements.last()?.kind {
+            StatementKind::Assign { register, value } if *register == self.next => match value.kind {
+                ExpressionKind::Constant(target) => usize::try_from(target).ok(),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The blocks of `part` that control can come to from elsewhere.

@@ -55,6 +55,8 @@ pub struct Treatment {
     pub completing: bool,
     /// Loops whose rounds may be without effect need no bound (`unroll::wait`).
     pub waits: bool,
+    /// Rounds without effect that all threads of a CTA make together count as one (`unroll::cta_wait`).
+    pub cta_waits: bool,
     /// Registers are read as what they are on the path that reads them (`event::term::path`).
     pub paths: bool,
     /// A question with several assertions in it that takes more steps is put as one about each of them, one after the other
@@ -90,6 +92,7 @@ impl Treatment {
         cells_from: 2_000,
         completing: true,
         waits: true,
+        cta_waits: true,
         paths: true,
         lemmas_from: 60_000_000,
         split_from: 16,
@@ -101,6 +104,8 @@ impl Treatment {
     /// Every loop is unwound up to the bound, those that only wait, too; so hardly anything with a loop is proved without
     /// a bound, and it is none of [`Self::ONE_OFF`], which change no verdict.
     pub const UNWOUND: Self = Self { waits: false, ..Self::DEFAULT };
+    /// Each round of a CTA counts; none of [`Self::ONE_OFF`], for the same reason.
+    pub const CTA_ROUNDS: Self = Self { cta_waits: false, ..Self::DEFAULT };
     /// Launches are looked at as wholes only. None of [`Self::ONE_OFF`] either, since most launches are too small for slices; a
     /// suite of its own (`tests/slices.rs`) compares it with [`Self::SLICED`].
     pub const WHOLE: Self = Self { slices_from: usize::MAX, ..Self::DEFAULT };
@@ -148,6 +153,7 @@ impl Treatment {
     /// The others that have a name, each for the reason that it has above.
     pub const OTHERS_OFF: &'static [(&'static str, Self)] = &[
         ("no-waits", Self::UNWOUND),
+        ("no-cta-waits", Self::CTA_ROUNDS),
         ("no-slices", Self::WHOLE),
         ("no-completing", Self::HINTED),
         ("no-alike-cells", Self::ALL_CELLS),
@@ -182,6 +188,7 @@ impl Treatment {
             cells_from: set(self.cells_from, other.cells_from, Self::DEFAULT.cells_from),
             completing: self.completing && other.completing,
             waits: self.waits && other.waits,
+            cta_waits: self.cta_waits && other.cta_waits,
             paths: self.paths && other.paths,
             lemmas_from: set(self.lemmas_from, other.lemmas_from, Self::DEFAULT.lemmas_from),
             split_from: set(self.split_from, other.split_from, Self::DEFAULT.split_from),

@@ -444,6 +444,7 @@ impl Record {
             graph.writing_tries.len(),
             "tries that write back what they have read",
         );
+        self.note(&facts::CTA_WAITS, graph.cta_rounds.len(), "events of rounds that CTAs make together");
         self.note(&facts::HANGS, waits.count(), "loops in which a thread may stay");
         self.note(&facts::BOUNDS, graph.cuts.len(), "places where unrolling stopped");
         if facts::PHASES.is_on(treatment) {

@@ -51,6 +51,12 @@ pub const WRITING_WAITS: Deduction = Deduction {
     needs: &[Need::Monotone, Need::OneRound, Need::NoRace, Need::ReadsThroughUpdates],
     off: Some(Treatment::UNWOUND),
 };
+/// Rounds without effect that all threads of a CTA make together count as one (`unroll::cta_wait`).
+pub const CTA_WAITS: Deduction = Deduction {
+    name: "cta-waits",
+    needs: &[Need::Monotone, Need::OneRound],
+    off: Some(Treatment::CTA_ROUNDS),
+};
 /// Tries that can be no end of a flagged pair are left out, too (`check::tries`); those that write back what they have
 /// read only if nobody races for the word.
 pub const PRUNE_SPINS: Deduction = Deduction {
@@ -120,6 +126,7 @@ pub const FORWARDING: Deduction = Deduction {
 pub const DEDUCTIONS: &[Deduction] = &[
     WAITS,
     WRITING_WAITS,
+    CTA_WAITS,
     PRUNE_SPINS,
     HANGS,
     BOUNDS,
@@ -218,6 +225,13 @@ impl Facts {
                 &format!("flag `{flag}` may hold for the sake of a try"),
             );
         }
+        if let Some(flag) = needs::several_rounds_of_ctas(graph, model, &config.properties) {
+            self.withdraw(
+                &CTA_WAITS,
+                Need::OneRound,
+                &format!("flag `{flag}` may hold of several rounds of a CTA"),
+            );
+        }
         self.off.len() > n_off
     }
 
@@ -262,6 +276,7 @@ impl Facts {
     pub fn allowed(&self, config: &Config) -> Config {
         let mut treatment = config.treatment;
         treatment.waits &= !self.is_off(&WAITS);
+        treatment.cta_waits &= !self.is_off(&CTA_WAITS);
         treatment.prune_spins &= !self.is_off(&PRUNE_SPINS);
         if self.is_off(&PHASES) {
             treatment.mbarrier_encoding = MbarrierEncoding::Order;

@@ -12,6 +12,7 @@ mod asynchronous;
 mod barrier;
 mod checkpoint;
 mod claims;
+mod cta_wait;
 mod dump;
 mod env;
 mod expression;
@@ -48,6 +49,7 @@ use crate::synchronization::{self, Logs, lifetime};
 use crate::work::{self, Work};
 use asynchronous::AsyncLog;
 use barrier::{ActiveLog, Alignment, BarrierRecorder, OpenGroup, OpenMasks, contains_aligned};
+use cta_wait::CtaWaits;
 use env::Env;
 use expression::Frame;
 use fencepost_dsl::index::Id as _;
@@ -65,6 +67,7 @@ use live::Live;
 use past::Decision;
 use rustc_hash::FxHashMap;
 use uneven::Uneven;
+use wait::Effect;
 
 /// Why a kernel has not been unrolled.
 pub type UnrollError = GraphError;
@@ -95,6 +98,7 @@ pub fn unroll(
         let wrong = unroller.misforwarded();
         if wrong.is_empty() {
             unroller.check_open_masks()?;
+            unroller.settle_cta_waits();
             unroller.finish()?;
             unroller.evaluate_finals(&parameters)?;
             unroller.evaluate_condition(&parameters)?;
@@ -285,7 +289,9 @@ struct Unroller<'a> {
     /// Which loops their registers end.
     ending: past::Memo,
     /// Where the thread does something that has an effect besides memory and registers.
-    effects: Vec<(TermRef, Span)>,
+    effects: Vec<Effect>,
+    /// Loops that threads of a CTA go round together.
+    cta_waits: CtaWaits,
     /// Whether only paths to the end of what is run are looked at, so that it does not matter where others end.
     completes: bool,
     /// Who writes what, once that is known and matters (see [`spa`]).
@@ -348,6 +354,7 @@ impl<'a> Unroller<'a> {
             ending: past::Memo::default(),
             completes: false,
             effects: Vec::new(),
+            cta_waits: CtaWaits::default(),
             writers: None,
             forwarding: Forwarding::default(),
             missing_register: None,

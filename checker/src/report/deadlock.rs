@@ -366,7 +366,28 @@ impl Words<'_> {
                 None => whole.push(role.clone()),
             }
         }
-        whole.iter().map(|role| self.blocked(role, absent)).collect()
+        let goes_along = |role: &Role| {
+            let is_looking =
+                |other: &Role| matches!(&other.wait, WaitFact::Memory(looks, _) if !looks.is_empty());
+            let leads = |other: &&Role| other.span == role.span && is_looking(other);
+            whole
+                .iter()
+                .find(leads)
+                .filter(|_| matches!(role.wait, WaitFact::Memory(..)) && !is_looking(role))
+        };
+        let sentence = |role: &Role| match goes_along(role) {
+            Some(leading) => {
+                let (s, them) = if role.agents.len() == 1 { ("es", "it") } else { ("", "them") };
+                format!(
+                    "{} go{s} round with {}, which read{} for {them}: they meet in each round",
+                    self.agents(&role.agents),
+                    self.agents(&leading.agents),
+                    if leading.agents.len() == 1 { "s" } else { "" }
+                )
+            }
+            None => self.blocked(role, absent),
+        };
+        whole.iter().map(sentence).collect()
     }
 
     /// `waits at line 7`, to follow `which`.

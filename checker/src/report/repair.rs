@@ -54,15 +54,17 @@ impl Words<'_> {
 
     /// How many changes were tried for what is no hang, if enough to be worth a word.
     fn nothing_mends(&self, explanation: &Explanation) -> Option<String> {
-        let n = explanation.tries.n;
-        let is_told = n >= KINDS_MIN && explanation.cause.is_none();
-        is_told.then(|| {
-            format!(
-                "none of {n} changes that were tried mends this with nothing else violated{}: it may take several \
-                 changes, or another protocol",
-                undecided(explanation)
-            )
-        })
+        let (n, cut) = (explanation.tries.n, undecided(explanation));
+        if explanation.cause.is_some() || (n < KINDS_MIN && cut.is_empty()) {
+            return None;
+        }
+        let tried = match n {
+            0 => "no change is known that mends".to_owned(),
+            1 => "the one change that was tried does not mend".to_owned(),
+            n => format!("none of {n} changes that were tried mends"),
+        };
+        let several = if n < KINDS_MIN { "" } else { ": it may take several changes, or another protocol" };
+        Some(format!("{tried} this with nothing else violated{cut}{several}"))
     }
 
     /// All changes, as one sentence without its end.

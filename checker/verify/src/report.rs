@@ -56,6 +56,9 @@ fn concluded(name: &str) -> &'static str {
     match name {
         "waits" => "one try that failed stands for all tries of a wait, so waits need no bound",
         "waits-that-write" => "the same of waits whose tries write back what they have read",
+        "cta-waits" => {
+            "of the rounds that all threads of a CTA make together without effect, one stands for all"
+        }
         "prune-spins" => "tries that can be no end of a flagged pair are left out",
         "hangs-in-loops" => "a thread that stays in a loop for ever is found by one round on final memory",
         "loop-bounds" => "a loop that cannot run past the bound needs no larger one",

@@ -69,6 +69,7 @@ pub(super) fn unrolled(
                 && !facts.is_off(&facts::FORWARDING),
             waits: config.treatment.waits,
             writing_waits: !facts.is_off(&facts::WRITING_WAITS),
+            cta_waits: config.treatment.waits && config.treatment.cta_waits,
             hangs_in_loops: facts.is_monotone(),
             unpromised: facts.unpromised().clone(),
             paths: config.treatment.paths,

@@ -73,6 +73,8 @@ pub struct EventGraph {
     pub n_read_together: usize,
     /// How many loads are what one store has written.
     pub n_forwarded: usize,
+    /// Events of rounds that all threads of a CTA make together, of which those without effect count as one.
+    pub cta_rounds: Vec<EventId>,
 }
 
 /// Which barrier a thread arrives at or passes.
@@ -132,6 +134,7 @@ impl EventGraph {
             meetings: SortedMap::new(),
             n_read_together: 0,
             n_forwarded: 0,
+            cta_rounds: Vec::new(),
         }
     }
 }

@@ -110,21 +110,30 @@ pub fn no_thin_air(model: &MemoryModel) -> bool {
 
 /// A flag of one of some properties that may take more rounds of a loop than waits keep.
 pub fn several_rounds(graph: &EventGraph, model: &MemoryModel, properties: &[Property]) -> Option<String> {
-    flag_of_tries(graph, model, properties, Rounds::takes_several)
+    flag_of_tries(graph, model, properties, tries(graph), Rounds::takes_several)
+}
+
+/// A flag of one of some properties that may take more than the one round that a CTA keeps of those without effect.
+pub fn several_rounds_of_ctas(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    properties: &[Property],
+) -> Option<String> {
+    flag_of_tries(graph, model, properties, graph.cta_rounds.clone(), Rounds::takes_several_of_a_cta)
 }
 
 /// A flag of one of some properties that may hold of a pair for the sake of a try between its ends.
 pub fn try_between(graph: &EventGraph, model: &MemoryModel, properties: &[Property]) -> Option<String> {
-    flag_of_tries(graph, model, properties, Rounds::has_try_between)
+    flag_of_tries(graph, model, properties, tries(graph), Rounds::has_try_between)
 }
 
 fn flag_of_tries(
     graph: &EventGraph,
     model: &MemoryModel,
     properties: &[Property],
+    tries: Vec<EventId>,
     fails: fn(&Rounds) -> bool,
 ) -> Option<String> {
-    let tries = tries(graph);
     if tries.is_empty() {
         return None;
     }

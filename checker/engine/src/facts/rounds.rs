@@ -33,6 +33,10 @@ impl Rounds {
     pub(super) fn takes_several(&self) -> bool {
         self.is_lost || (self.n_rounds >= MANY && !(self.is_apart && self.n_between == 0))
     }
+    /// Whether it may take more than one, where threads go round together.
+    pub(super) fn takes_several_of_a_cta(&self) -> bool {
+        self.is_lost || self.n_rounds >= MANY
+    }
     /// Whether it may take one that neither end is part of.
     pub(super) fn has_try_between(&self) -> bool {
         self.is_lost || self.n_between > 0

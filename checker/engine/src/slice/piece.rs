@@ -180,6 +180,7 @@ impl Piece {
             meetings: SortedMap::new(),
             n_read_together: 0,
             n_forwarded: 0,
+            cta_rounds: Vec::new(),
         }
     }
 

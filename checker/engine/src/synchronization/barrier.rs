@@ -16,7 +16,7 @@ mod quorum;
 mod registers;
 mod reuse;
 
-pub use completion::before_exit;
+pub use completion::{before_exit, reduce};
 pub use loose::loose_barriers;
 pub use passed::{Arrival, PassedBarrier, passed_barriers};
 

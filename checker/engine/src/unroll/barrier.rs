@@ -35,8 +35,8 @@ const N_BARRIERS: u128 = 16;
 pub struct BarrierRecorder {
     /// What all threads have done.
     pub log: BarrierLog,
-    /// Per group, static generation and operation: the combined predicate.
-    results: SortedMap<(Group, u32, u8), TermRef>,
+    /// Per group, generation and operation: the combined predicate.
+    results: SortedMap<(Group, Generation, u8), TermRef>,
     /// Of the current thread, per group and static generation: the disjunction of its arrivals' guards.
     own: SortedMap<Group, Arrivals>,
     /// Of the current thread, per group: how it gets through generations.
@@ -358,13 +358,10 @@ impl Unroller<'_> {
     fn barrier_result(&mut self, group: Group, generation: Generation, op: BarrierReduction) -> TermRef {
         let terms = &mut self.graph.terms;
         let width = if op == BarrierReduction::Popc { 32 } else { 1 };
-        match generation {
-            Generation::Static(k) => *self
-                .barriers
-                .results
-                .entry((group, k, op as u8))
-                .or_insert_with(|| terms.fresh(width, UnknownKind::BarrierResult).1),
-            Generation::Dynamic(_) => terms.fresh(width, UnknownKind::BarrierResult).1,
-        }
+        *self
+            .barriers
+            .results
+            .entry((group, generation, op as u8))
+            .or_insert_with(|| terms.fresh(width, UnknownKind::BarrierResult).1)
     }
 }

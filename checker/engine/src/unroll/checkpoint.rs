@@ -60,6 +60,7 @@ impl Unroller<'_> {
         self.graph.reachables.truncate(checkpoint.n_reachables);
         self.mbarriers.take_back(checkpoint.mbarriers, &self.graph.terms);
         self.forget_final_values();
+        self.cta_waits.forget_taken_back(&self.graph.terms);
         self.exits.truncate(checkpoint.n_exits);
         self.decisions.truncate(checkpoint.n_decisions);
         self.past_waits.truncate(checkpoint.n_past_waits);

@@ -34,6 +34,7 @@
 //! again where there are any (`Facts::look_at`).
 
 use super::access::{Part, Strength};
+use super::cta_wait::{Meeting, RoundKey};
 use super::expression::{Frame, Place};
 use super::loops::{Keeps, Shape};
 use super::spa::{CachedLoad, Freshness, Invalidated};
@@ -64,6 +65,7 @@ struct SoFar {
     n_cached: usize,
     n_repeats: usize,
     n_touched: usize,
+    n_meetings: usize,
 }
 
 /// What is known of a round on final memory.
@@ -92,6 +94,12 @@ pub struct LastTry {
     touched: Vec<Touched>,
     /// That a loop inside it was cut, on a path that had changed nothing so far.
     is_cut: Option<TermRef>,
+    /// Which round it is, if all threads of the CTA make it.
+    together: Option<RoundKey>,
+    /// The barriers that it comes to then.
+    meetings: Vec<Meeting>,
+    /// Whether a path of it ends where it does something else.
+    is_stopped: bool,
 }
 
 /// Bytes of a location; from an unknown one on, if there is no first.
@@ -153,6 +161,42 @@ pub fn unpromised(graph: &EventGraph) -> SortedSet<StorageId> {
 }
 
 impl LastTry {
+    /// Of a round that all threads of a CTA make.
+    pub fn together(key: RoundKey) -> Self {
+        Self { together: Some(key), ..Self::default() }
+    }
+    /// Which round it is, if all threads of the CTA make it, and how many barriers it has come to.
+    pub fn meeting(&self) -> Option<(RoundKey, usize)> {
+        self.together.clone().map(|key| (key, self.meetings.len()))
+    }
+    /// Remembers a barrier that it comes to.
+    pub fn meet(&mut self, meeting: Meeting) {
+        self.meetings.push(meeting);
+    }
+    /// Remembers that a path ends where it does something with an effect.
+    pub fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+    /// Whether a path of it ended so.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+    /// When it writes.
+    pub fn writes(&self) -> impl Iterator<Item = TermRef> + '_ {
+        self.touched.iter().filter(|touched| touched.is_write).map(|touched| touched.guard)
+    }
+    /// Whether all is known of what it does without events.
+    pub fn is_imaginable(&self) -> bool {
+        !self.met_weak && !self.met_unpromised && self.is_cut.is_none()
+    }
+    /// What it waits for, and the barriers that it has come to.
+    pub fn into_wait(self) -> (Wait, Vec<Meeting>) {
+        let wait = match self.phase {
+            Some(phase) if self.looks.is_empty() => phase,
+            _ => Wait::Memory(self.looks),
+        };
+        (wait, self.meetings)
+    }
     /// What the round has invalidated in L1 caches so far.
     pub fn invalidated(&mut self) -> &mut Invalidated {
         &mut self.invalidated
@@ -173,6 +217,7 @@ impl LastTry {
             n_cached: self.cached.len(),
             n_repeats: self.repeats.len(),
             n_touched: self.touched.len(),
+            n_meetings: self.meetings.len(),
         }
     }
     fn go_back(&mut self, to: SoFar) {
@@ -184,6 +229,7 @@ impl LastTry {
         self.cached.truncate(to.n_cached);
         self.repeats.truncate(to.n_repeats);
         self.touched.truncate(to.n_touched);
+        self.meetings.truncate(to.n_meetings);
     }
 }
 
@@ -287,10 +333,7 @@ impl Unroller<'_> {
             iterations: self.iterations.clone(),
             calls: self.calls.clone(),
             stuck,
-            wait: match last.phase {
-                Some(phase) if last.looks.is_empty() => phase,
-                _ => Wait::Memory(last.looks),
-            },
+            wait: last.into_wait().0,
         });
         Ok(true)
     }
@@ -321,7 +364,7 @@ impl Unroller<'_> {
 
     /// Runs rounds on final memory: the path on which they change nothing, and come back to the registers that they started
     /// with.
-    fn last_round(
+    pub(super) fn last_round(
         &mut self,
         state: State,
         frame: &Frame<'_>,

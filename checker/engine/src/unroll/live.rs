@@ -13,6 +13,7 @@
 //!
 //! Needs: nothing. No dependency gets lost but of what is left out itself.
 
+use super::loops::turn_of;
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, Expression, ExpressionKind, FlatMemory, FlatSpace, Instruction, InstructionKind,
     Kernel, LoopId, Private, Program, RegisterId, ResolvedOperand, Statement, StatementKind, any_statement,
@@ -209,7 +210,12 @@ impl<'l> Walk<'l> {
         let (_, head) = self.round(shape, &after);
         if self.loops.is_some() {
             let mut inside = Walk::new(Registers::new(), self.private, None);
-            let (carried_past_test, carried) = inside.round(shape, &Registers::new());
+            let (mut carried_past_test, carried) = inside.round(shape, &Registers::new());
+            if let (ExpressionKind::Constant(1), Some(turn)) = (&shape.1.kind, turn_of(shape.2)) {
+                inside.breaks.push(Registers::new());
+                carried_past_test = inside.before(&shape.2[turn..], carried.clone());
+                inside.breaks.pop();
+            }
             if let Some(loops) = &mut self.loops {
                 let registers = loops.entry(id).or_default();
                 registers.carried.extend(carried);

@@ -31,6 +31,10 @@ pub struct Shape<'p> {
     pub body: &'p [Statement],
     /// Whether a round is the body and then the test, the first test having been made before.
     pub tests_last: bool,
+    /// How many statements of the body were run before the first such round, of a loop without a test.
+    pub turn: usize,
+    /// Whether what comes behind where rounds begin counts as one round, and what comes before it as the next.
+    pub counts: bool,
 }
 
 impl<'p> Shape<'p> {
@@ -41,12 +45,21 @@ impl<'p> Shape<'p> {
         condition: &'p Expression,
         body: &'p [Statement],
     ) -> Self {
-        Self { id, prelude, condition, stays_if: true, body, tests_last: false }
+        Self { id, prelude, condition, stays_if: true, body, tests_last: false, turn: 0, counts: false }
     }
 
     /// An `await`.
     pub fn of_await(id: LoopId, prelude: &'p [Statement], condition: &'p Expression) -> Self {
-        Self { id, prelude, condition, stays_if: false, body: &[], tests_last: false }
+        Self { id, prelude, condition, stays_if: false, body: &[], tests_last: false, turn: 0, counts: false }
+    }
+
+    /// The same loop, whose rounds begin where another would be seen to go on: behind its test, or behind a statement that may
+    /// leave it.
+    pub fn turned(self) -> Option<Self> {
+        if self.is_unconditional() {
+            return turn_of(self.body).map(|turn| Self { tests_last: true, turn, counts: true, ..self });
+        }
+        (!self.body.is_empty()).then_some(Self { tests_last: true, counts: true, ..self })
     }
 
     /// Whether only a `break` (or `exit`) leaves the loop.
@@ -77,6 +90,8 @@ pub struct Round {
     pub again: State,
     /// The paths that leave the loop (and go on after it).
     pub leaves: Vec<State>,
+    /// The path that was cut, with its registers.
+    pub cut: Option<State>,
     /// Whether the loop's own condition was undecided.
     pub uncertain: bool,
 }
@@ -180,6 +195,9 @@ impl Unroller<'_> {
         let entry = state.env.clone();
         let endless = shape.is_endless();
         let may_stand = self.looks_for_hangs();
+        let turned = shape.turned().unwrap_or(*shape);
+        let together = self.cta_wait(state, frame, &turned, because)?;
+        let shape = if together.is_some() { &turned } else { shape };
         let (mut left, mut ways_out, mut spins) = (Vec::new(), self.no_way_out(), false);
         let mut n_uncertain = 0;
         // The registers before some round. Where those that decide about the next one are the same again, nothing but a
@@ -188,6 +206,16 @@ impl Unroller<'_> {
         let deciding = registers_of(shape.condition);
         let mut decides_alike = false;
         self.iterations.push(0);
+        if shape.tests_last {
+            self.breaks.push(Vec::new());
+            self.run(state, frame, shape.prelude)?;
+            if state.live != TermPool::FALSE {
+                self.test(state, frame, shape, &mut left)?;
+            }
+            self.run(state, frame, &shape.body[..shape.turn])?;
+            left.extend(self.breaks.pop().unwrap_or_default());
+            state.env.restrict_to(&entry);
+        }
         for iteration in 0u32.. {
             if state.live == TermPool::FALSE {
                 break;
@@ -196,12 +224,19 @@ impl Unroller<'_> {
             if may_stand {
                 self.may_stand_here(state, frame, shape)?;
             }
+            if let Some(place) = &together {
+                self.stand_together(place.round(iteration), state, frame, shape)?;
+            }
             let n_exits = self.exits.len();
             let may_go_on_for_ever = shape.is_unconditional() || decides_alike;
-            let cut =
-                (n_uncertain == self.options.bound).then_some(Cut { because, may_go_on_for_ever, spins });
+            let is_last = n_uncertain + u32::from(shape.tests_last) == self.options.bound;
+            let cut = is_last.then_some(Cut { because, may_go_on_for_ever, spins });
             let (head, first) = (state.clone(), self.graph.events.next_id());
+            let start = self.start_of_round();
             let mut round = self.round(state.clone(), frame, shape, cut)?;
+            if let Some(place) = &together {
+                self.note_round(place.round(iteration), start, (&head.env, &round), (frame, shape))?;
+            }
             if iteration == 0 && self.last_try.is_none() {
                 let notes = self.spins(first, round.again.live);
                 spins = notes && self.may_go_on_for_ever(&head, frame, shape);
@@ -243,6 +278,7 @@ impl Unroller<'_> {
         let standing = State { live: self.graph.terms.and(state.live, waits), env: state.env.clone() };
         if self.stand(&standing, frame, shape, Keeps::Everything)? {
             state.live = self.graph.terms.and(state.live, goes);
+            self.past_waits.push(goes);
         } else {
             self.take_back(&checkpoint);
         }
@@ -260,11 +296,16 @@ impl Unroller<'_> {
         self.step(self.program.loops[shape.id].span)?;
         self.breaks.push(Vec::new());
         let mut leaves = Vec::new();
+        let iteration = self.iterations.last().copied().unwrap_or(0);
         if shape.tests_last {
-            self.run(&mut state, frame, shape.body)?;
+            self.run(&mut state, frame, &shape.body[shape.turn..])?;
+            if shape.counts {
+                self.set_iteration(iteration + 1);
+            }
+            self.run(&mut state, frame, &shape.body[..shape.turn])?;
         }
         self.run(&mut state, frame, shape.prelude)?;
-        let mut uncertain = false;
+        let (mut uncertain, mut was_cut) = (false, None);
         if state.live != TermPool::FALSE {
             uncertain = self.test(&mut state, frame, shape, &mut leaves)?;
             if let Some(Cut { because, may_go_on_for_ever, spins }) = cut
@@ -272,6 +313,7 @@ impl Unroller<'_> {
                 && (uncertain || may_go_on_for_ever)
             {
                 self.cut(shape.id, state.live, because, spins);
+                was_cut = Some(state.clone());
                 state.live = TermPool::FALSE;
             }
             if !shape.tests_last {
@@ -279,7 +321,8 @@ impl Unroller<'_> {
             }
         }
         leaves.extend(self.breaks.pop().unwrap_or_default());
-        Ok(Round { again: state, leaves, uncertain })
+        self.set_iteration(iteration);
+        Ok(Round { again: state, leaves, cut: was_cut, uncertain })
     }
 
     /// Narrows a path to where the loop goes on, and adds where it leaves; whether both are possible.
@@ -312,6 +355,17 @@ impl Unroller<'_> {
             *last = iteration;
         }
     }
+}
+
+/// How many statements of a loop without a test come before what runs only where it is not left by the first of its `break`s.
+pub fn turn_of(body: &[Statement]) -> Option<usize> {
+    let leaves =
+        |branch: &[Statement]| matches!(branch.last().map(|last| &last.kind), Some(StatementKind::Break));
+    let may_leave = |statement: &Statement| match &statement.kind {
+        StatementKind::If { then, otherwise, .. } => leaves(then) || leaves(otherwise),
+        _ => false,
+    };
+    body.iter().position(may_leave).map(|at| at + 1)
 }
 
 /// What a round that stands for endless repetition must leave as it was, besides memory.

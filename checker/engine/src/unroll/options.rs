@@ -36,6 +36,8 @@ pub struct UnrollOptions {
     pub waits: bool,
     /// Whether that goes for rounds, too, that write back what they have read.
     pub writing_waits: bool,
+    /// Whether rounds without effect that all threads of a CTA make together count as one.
+    pub cta_waits: bool,
     /// Whether `hangs` includes loops in which a thread goes round for ever.
     pub hangs_in_loops: bool,
     /// Storages with writes that somebody who stands in a loop and reads strongly is not promised to see (LT-8).
@@ -61,6 +63,7 @@ impl Default for UnrollOptions {
             forwarding: false,
             waits: true,
             writing_waits: true,
+            cta_waits: true,
             hangs_in_loops: true,
             unpromised: SortedSet::new(),
             paths: true,

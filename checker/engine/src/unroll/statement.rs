@@ -78,7 +78,7 @@ impl Unroller<'_> {
                 done
             }
             StatementKind::Host(call) => {
-                if self.take_effect(state, span) {
+                if self.take_effect(state, span, false) {
                     self.host_call(state, frame, call, span)?;
                 }
                 Ok(())
@@ -144,8 +144,16 @@ impl Unroller<'_> {
             return Ok(());
         }
         self.check_host(instruction, span)?;
-        if instruction.form.traits.acts && !self.take_effect(state, span) {
-            return Ok(());
+        if instruction.form.traits.acts {
+            let meeting = super::cta_wait::meeting_of(&instruction.kind);
+            if let Some(meeting) = meeting
+                && self.meets_on_final_memory(state, frame, meeting)?
+            {
+                return Ok(());
+            }
+            if !self.take_effect(state, span, meeting.is_some()) {
+                return Ok(());
+            }
         }
         if self.last_try.is_none() && Self::may_block(&instruction.kind) {
             self.n_blocking += 1;

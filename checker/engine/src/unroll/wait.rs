@@ -31,6 +31,7 @@
 //! (`UnrollOptions::writing_waits`).
 
 use super::expression::Frame;
+use super::hang::LastTry;
 use super::loops::{Keeps, Round, Shape};
 use super::{Env, State, UnrollError, Unroller};
 use crate::event::{Because, EventId, EventKind, ObligationKind, Role, TermPool, TermRef, UnknownKind};
@@ -51,6 +52,15 @@ struct Way {
     /// A statement with an effect besides memory and registers. Such effects cannot be taken back, so the loop must be
     /// known to be a wait before the first round that may have one.
     effect: Option<Span>,
+}
+
+/// Where a thread does something that has an effect besides memory and registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Effect {
+    pub guard: TermRef,
+    span: Span,
+    /// Whether all it does is wait for others who do the same.
+    pub is_meeting: bool,
 }
 
 /// What came of running a loop as a wait.
@@ -299,7 +309,7 @@ impl Unroller<'_> {
 
     /// The registers that something still reads and that a round which goes round again may have changed. One that is, on
     /// each path that goes round, what it was before has not: a search that keeps a mark until it has found something.
-    fn changed(&mut self, shape: &Shape<'_>, before: &Env, again: &State) -> Vec<RegisterId> {
+    pub(super) fn changed(&mut self, shape: &Shape<'_>, before: &Env, again: &State) -> Vec<RegisterId> {
         let changed = before.changed(&again.env).into_iter();
         let changed: Vec<RegisterId> = changed.filter(|&register| self.matters(shape, register)).collect();
         let mut differ = Vec::new();
@@ -313,7 +323,7 @@ impl Unroller<'_> {
     }
 
     /// 1 iff the registers that something still reads are, on a path that goes round again, what they were before.
-    fn same_registers(&mut self, shape: &Shape<'_>, before: &Env, again: &State) -> TermRef {
+    pub(super) fn same_registers(&mut self, shape: &Shape<'_>, before: &Env, again: &State) -> TermRef {
         let changed = self.changed(shape, before, again);
         self.same(changed, before, again)
     }
@@ -340,8 +350,12 @@ impl Unroller<'_> {
 
     /// Whether something reads what a register is at the head of a loop: a round, or what comes after the loop.
     fn matters(&self, shape: &Shape<'_>, register: RegisterId) -> bool {
-        self.is_carried(shape, register)
-            || self.live.of_loop(shape.id).is_none_or(|registers| registers.after.contains(&register))
+        self.is_carried(shape, register) || self.is_read_after(shape, register)
+    }
+
+    /// Whether something reads what a register is once a loop is left.
+    pub(super) fn is_read_after(&self, shape: &Shape<'_>, register: RegisterId) -> bool {
+        self.live.of_loop(shape.id).is_none_or(|registers| registers.after.contains(&register))
     }
 
     /// Whether a round decides something by what a register is at its head.
@@ -408,7 +422,7 @@ impl Unroller<'_> {
     fn silence(&mut self, first: EventId, n_effects: usize, path: TermRef) -> (TermRef, Option<Because>) {
         let mut silent = TermPool::TRUE;
         let mut culprit = None;
-        for &(guard, span) in &self.effects[n_effects..] {
+        for &Effect { guard, span, .. } in &self.effects[n_effects..] {
             let both = self.graph.terms.and(guard, path);
             let not = self.graph.terms.not(both);
             if not != TermPool::TRUE {
@@ -444,12 +458,13 @@ impl Unroller<'_> {
 
     /// Notes an effect besides memory and registers; whether it happens. Where only rounds without effect are looked at, it
     /// ends the path.
-    pub(super) fn take_effect(&mut self, state: &mut State, span: Span) -> bool {
+    pub(super) fn take_effect(&mut self, state: &mut State, span: Span, is_meeting: bool) -> bool {
         if self.completes || self.last_try.is_some() {
+            self.last_try.iter_mut().for_each(LastTry::stop);
             state.live = TermPool::FALSE;
             return false;
         }
-        self.effects.push((state.live, span));
+        self.effects.push(Effect { guard: state.live, span, is_meeting });
         true
     }
 

@@ -177,7 +177,7 @@ impl Barriers<'_> {
             stated.push(result);
             let guard = match execution.generation {
                 Generation::Static(k) => self.log.passes.get(&(group, k)).copied().unwrap_or(guard),
-                Generation::Dynamic(_) => guard,
+                Generation::Dynamic(k) => self.log.dynamic_passes.get(&(group, k)).copied().unwrap_or(guard),
             };
             let combined = self.combine(instances, execution.generation, op);
             let holds = self.graph.terms.equal(result, combined);
@@ -199,15 +199,7 @@ impl Barriers<'_> {
                 terms.and(takes_part, predicate)
             });
         }
-        let terms = &mut self.graph.terms;
-        match op {
-            BarrierReduction::And => terms.and_all(predicates),
-            BarrierReduction::Or => terms.or_all(predicates),
-            BarrierReduction::Popc => predicates.into_iter().fold(terms.constant(0, 32), |sum, predicate| {
-                let one = terms.resize(predicate, 32);
-                terms.binary(BinaryOp::Add, sum, one)
-            }),
-        }
+        reduce(&mut self.graph.terms, op, predicates)
     }
 
     /// Links every arrival to every wait of the same instance (MM-34).
@@ -392,4 +384,16 @@ pub fn before_exit(
         event.agent == Some(lane) && (event.decides || passed) || deciding.contains(id)
     });
     before.map(|(id, _)| id).collect()
+}
+
+/// What `bar.red` tells those whose predicates these are (BR-5).
+pub fn reduce(terms: &mut TermPool, op: BarrierReduction, predicates: Vec<TermRef>) -> TermRef {
+    match op {
+        BarrierReduction::And => terms.and_all(predicates),
+        BarrierReduction::Or => terms.or_all(predicates),
+        BarrierReduction::Popc => predicates.into_iter().fold(terms.constant(0, 32), |sum, predicate| {
+            let one = terms.resize(predicate, 32);
+            terms.binary(BinaryOp::Add, sum, one)
+        }),
+    }
 }

@@ -72,7 +72,8 @@ impl Rounds<'_, '_> {
             work::count(Work::Statement, 1 + shape.body.len() / 4);
             let mut state = Some(ranges);
             if shape.tests_last {
-                self.statements(&mut state, shape.body);
+                self.statements(&mut state, &shape.body[shape.turn..]);
+                self.statements(&mut state, &shape.body[..shape.turn]);
             }
             self.statements(&mut state, shape.prelude);
             if let Some(ranges) = &state
