@@ -133,6 +133,10 @@ fn check_whole(
     Ok(outcome)
 }
 
+/// A launch with loops of which the bound to start with makes so many events is asked about with a smaller one before: what
+/// goes wrong is mostly seen there, and the formula of the larger one may be too large.
+const SMALL_FIRST: usize = 4_000;
+
 fn check_within(
     program: &Program,
     kernel: &Kernel,
@@ -148,10 +152,19 @@ fn check_within(
     // What the bound to start with came to, where a limit stopped it: a smaller one may do, as where loops that only wait
     // are nested.
     let mut lowered: Option<(Decision, u32)> = None;
+    let mut is_first = true;
     loop {
         let mut statistics = Statistics::default();
         let unrolled = unrolled((program, kernel, launch), model, config, n_iterations, allowance, facts);
         let config = &facts.allowed(config);
+        let is_large = |graph: &EventGraph| graph.events.len() >= SMALL_FIRST && !graph.cuts.is_empty();
+        if std::mem::take(&mut is_first)
+            && n_iterations > 1
+            && unrolled.as_ref().is_ok_and(|unrolled| is_large(&unrolled.graph))
+        {
+            n_iterations /= 2;
+            continue;
+        }
         let mut decision = match unrolled {
             Ok(Unrolled { graph, microseconds, n_merged }) => {
                 statistics.microseconds.push(("unroll", microseconds));

@@ -318,7 +318,7 @@ impl<'a> Unroller<'a> {
             kernel,
             part: None,
             options,
-            graph: GraphBuilder::new(graph, options.max_events, kernel.span),
+            graph: GraphBuilder::new(graph, options.max_events, options.allowance.clone(), kernel.span),
             host,
             location_of: SortedMap::new(),
             site_of: FxHashMap::default(),

@@ -62,7 +62,8 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     if let Some(limit) = &outcome.limit {
         let (what, knob) = stopped(limit);
         let where_to = at_value(outcome).map_or_else(String::new, |value| format!("with {value}, "));
-        text += &format!("  stopped: {where_to}{what}; {knob}{}\n", fix_one(case));
+        let why = format!("stopped: {where_to}{what}; {knob}{}", fix_one(case));
+        text += &format!("  {}\n", wrap(&why, style.width - 4).join("\n    "));
     }
     if let Some(limit) = &outcome.raise_limit {
         let (what, knob) = stopped(limit);
@@ -98,7 +99,7 @@ fn fix_one(case: &Case<'_>) -> String {
     match widest {
         Some(own) if case.outcome.split.is_none() => {
             format!(
-                ";\n    or fix `{name}`, which may be anything here: -D {name}={value}, or a range of at most {VALUES_MAX} \
+                "; or fix `{name}`, which may be anything here: -D {name}={value}, or a range of at most {VALUES_MAX} \
                  values, which are checked one by one",
                 name = own.name,
                 value = own.min

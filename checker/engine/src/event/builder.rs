@@ -6,7 +6,7 @@ use super::{
     AgentId, Constraint, Event, EventGraph, EventId, EventKind, Misuse, Obligation, ObligationKind, Role,
 };
 use super::{TermPool, TermRef};
-use crate::work::UsedUp;
+use crate::work::{Allowance, UsedUp};
 use fencepost_dsl::{Diagnostic, Span};
 use std::ops::{Deref, DerefMut};
 
@@ -46,13 +46,20 @@ pub struct GraphBuilder {
     /// Threads whose exit lets a barrier be passed, by which event, and when that is so.
     pub exit_releases: Vec<(AgentId, EventId, TermRef)>,
     max_events: usize,
+    allowance: Allowance,
     span: Span,
 }
 
 impl GraphBuilder {
-    /// Builds on a graph, up to so many events; `span` is the kernel or program, for what has no place of its own.
-    pub fn new(graph: EventGraph, max_events: usize, span: Span) -> Self {
-        Self { graph, exit_releases: Vec::new(), max_events, span }
+    /// Builds on a graph, up to so many events and as far as an allowance goes; `span` is the kernel or program, for what has no
+    /// place of its own.
+    pub fn new(graph: EventGraph, max_events: usize, allowance: Allowance, span: Span) -> Self {
+        Self { graph, exit_releases: Vec::new(), max_events, allowance, span }
+    }
+
+    /// Asked now and then by what may take long.
+    pub fn goes_on(&self) -> Result<(), GraphError> {
+        self.allowance.used_up().map_or(Ok(()), |what| Err(GraphError::Stopped(what)))
     }
 
     /// The graph as it has become.

@@ -117,19 +117,19 @@ impl Barriers<'_> {
         }
         if let Group::Cluster(cluster) = group {
             self.state_reuse(group, &instances)?;
-            self.state_completion(group, &instances);
+            self.state_completion(group, &instances)?;
             self.finish_cluster(cluster, &instances);
             self.link_cluster_exits(cluster, &instances, supports);
             return Ok(());
         }
         self.state_reuse(group, &instances)?;
         self.state_discipline(group, &instances);
-        self.state_completion(group, &instances);
+        self.state_completion(group, &instances)?;
         self.state_results(group, &instances);
         self.link(group, &instances)?;
         self.link_exits(&instances, supports);
         if self.hangs {
-            self.record_blocked(group, &instances);
+            self.record_blocked(group, &instances)?;
         }
         Ok(())
     }

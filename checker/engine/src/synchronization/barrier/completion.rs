@@ -32,7 +32,7 @@ struct Exit {
 }
 
 impl Barriers<'_> {
-    pub(super) fn state_completion(&mut self, group: Group, instances: &Instances) {
+    pub(super) fn state_completion(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
         let shared: Vec<(u32, TermRef)> = self
             .log
             .passes
@@ -47,9 +47,11 @@ impl Barriers<'_> {
         let shared: Vec<(TermRef, TermRef)> =
             self.log.dynamic_passes.range(of_terms).map(|(&(_, term), &passes)| (term, passes)).collect();
         for (term, passes) in shared {
+            self.graph.goes_on()?;
             let complete = self.complete(instances, Generation::Dynamic(term));
             self.graph.imply(passes, complete);
         }
+        Ok(())
     }
 
     /// 1 iff everybody needed for the generation has arrived.
@@ -109,7 +111,7 @@ impl Barriers<'_> {
     }
 
     /// Says when a thread that has arrived waits for ever.
-    pub(super) fn record_blocked(&mut self, group: Group, instances: &Instances) {
+    pub(super) fn record_blocked(&mut self, group: Group, instances: &Instances) -> Result<(), GraphError> {
         let name = group.name(&self.graph.hierarchy);
         let mut known: SortedMap<Generation, (TermRef, Awaited)> = SortedMap::new();
         for &index in &instances.executions {
@@ -118,6 +120,7 @@ impl Barriers<'_> {
             let (incomplete, awaited) = match known.get(&execution.generation) {
                 Some(same) => same.clone(),
                 None => {
+                    self.graph.goes_on()?;
                     let new = self.incomplete(instances, execution.generation);
                     known.entry(execution.generation).or_insert(new).clone()
                 }
@@ -132,6 +135,7 @@ impl Barriers<'_> {
                 self.graph.blocked.push(Blocked { agent, span, iterations, calls, stuck, wait });
             }
         }
+        Ok(())
     }
 
     pub(super) fn incomplete(&mut self, instances: &Instances, generation: Generation) -> (TermRef, Awaited) {
