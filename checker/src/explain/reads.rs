@@ -103,10 +103,29 @@ pub fn support(graph: &EventGraph, terms: impl IntoIterator<Item = TermRef>) -> 
         }
         if let TermKind::Unknown(unknown) = *graph.terms.kind(top) {
             unknowns.insert(unknown);
+            if graph.terms.unknown(unknown).kind == UnknownKind::BarrierResult {
+                stack.extend(said_of(graph, top));
+            }
         }
         stack.extend(graph.terms.operands(top));
     }
     unknowns.into_iter().map(|unknown| graph.terms.unknown(unknown).kind.clone()).collect()
+}
+
+/// What constraints say of an unknown: of what a barrier tells its threads, what it is made of.
+fn said_of(graph: &EventGraph, unknown: TermRef) -> impl Iterator<Item = TermRef> + '_ {
+    let names_it = move |constraint: TermRef| {
+        let mut level = vec![constraint];
+        // It is one side of a comparison, which holds if the barrier is passed.
+        for _ in 0..4 {
+            if level.contains(&unknown) {
+                return true;
+            }
+            level = level.into_iter().flat_map(|term| graph.terms.operands(term)).collect();
+        }
+        false
+    };
+    graph.constraints.iter().map(|constraint| constraint.term).filter(move |&term| names_it(term))
 }
 
 /// What an event accesses: the object, and from which byte on.
