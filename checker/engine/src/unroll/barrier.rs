@@ -18,6 +18,7 @@ pub use aligned::{Alignment, contains_aligned};
 pub use elect::ElectionResult;
 pub use masks::{OpenGroup, OpenMasks};
 
+use super::wait::Effect;
 use super::{Step, UnrollError, Unroller};
 use crate::event::{EventKind, Fact, Misuse, TermPool, TermRef, UnknownKind};
 use crate::findings;
@@ -194,6 +195,9 @@ impl Unroller<'_> {
         let value = match self.mask_of(step, (mask, None), misuse)? {
             Some(Mask::Known(value)) => value,
             Some(Mask::Open(mask)) => {
+                // Who meets is not counted there.
+                let span = self.graph.sites[step.site].span;
+                self.effects.push(Effect { guard: step.state.live, span, is_meeting: false });
                 self.meet(step, (mask, None), (TermPool::FALSE, None))?;
                 return Ok(());
             }

@@ -270,11 +270,14 @@ impl Unroller<'_> {
             return Ok(false);
         }
         let (checkpoint, missing_before) = (self.checkpoint(), self.missing_register.take());
+        let n_cuts = self.graph.cuts.len();
         let mut env = head.env.clone();
         registers.iter().for_each(|&register| env.remove(register));
         self.last_try = Some(LastTry::together(key.clone()));
         let round = self.round(State { live: head.live, env }, frame, shape, None);
-        let is_whole = self.last_try.take().is_some_and(|last| !last.is_stopped());
+        // What comes behind a place where it was not run on may read anything.
+        let is_stopped = self.last_try.take().is_none_or(|last| last.is_stopped());
+        let is_whole = !is_stopped && self.graph.cuts.len() == n_cuts;
         let missing = std::mem::replace(&mut self.missing_register, missing_before);
         self.take_back(&checkpoint);
         round?;
@@ -330,6 +333,8 @@ impl Unroller<'_> {
                 continue;
             }
             let own = of_round.iter().flat_map(|round| round.events.0.0..round.events.1.0).map(EventId);
+            // Those without effect write nothing.
+            let own = own.filter(|&event| !matches!(self.graph.events[event].kind, EventKind::Write(_)));
             events.entry(place.clone()).or_default().extend(own);
             silent.entry(place).or_default().push(together);
         }

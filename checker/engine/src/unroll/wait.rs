@@ -58,7 +58,7 @@ struct Way {
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
     pub guard: TermRef,
-    span: Span,
+    pub span: Span,
     /// Whether all it does is wait for others who do the same.
     pub is_meeting: bool,
 }
