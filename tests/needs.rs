@@ -251,6 +251,33 @@ fn a_flag_of_several_rounds_keeps_loops_from_being_waits() {
     assert_eq!((outcome.verdict, off(&outcome)), (Verdict::Proved, vec![]));
 }
 
+/// A CTA whose threads vote in each round of a wait.
+const VOTES: &str = "kernel votes {
+    launch { ctas: 2, warps: 2, cooperative: true }
+    global f: u32 = 0; global g: u32 = 0;
+    if ctaid == 0 {
+        if tid == 0 { st.release.gpu [f], 1; }
+    } else {
+        loop {
+            var is_there = false;
+            if tid == 0 { is_there = ld.acquire.gpu [f] == 1; }
+            let go = bar.red.or.pred 0, is_there;
+            if go { break; }
+        }
+        assert ld.relaxed.gpu [g] == 0;
+    }
+}";
+
+#[test]
+fn a_flag_of_several_rounds_keeps_ctas_from_waiting_together() {
+    let outcome = ask(VOTES, &with_ptx(THREE_READS), &[], Treatment::DEFAULT);
+    assert_eq!(outcome.verdict, Verdict::Violated);
+    assert!(off(&outcome).contains(&("cta-waits", Need::OneRound)), "{:?}", off(&outcome));
+    let one = with_ptx("flag ~empty ([R] ; (po & loc) ; [W]) as read-before-write");
+    let outcome = ask(VOTES, &one, &[], Treatment::DEFAULT);
+    assert_eq!((outcome.verdict, off(&outcome)), (Verdict::Proved, vec![]));
+}
+
 /// Two rounds of the wait hand on what only atomics may read from where it was released.
 const HANDED_ON: &str = "kernel handed {
     launch { ctas: 3, cooperative: true }
