@@ -366,26 +366,20 @@ impl Words<'_> {
                 None => whole.push(role.clone()),
             }
         }
-        let goes_along = |role: &Role| {
-            let is_looking =
-                |other: &Role| matches!(&other.wait, WaitFact::Memory(looks, _) if !looks.is_empty());
-            let leads = |other: &&Role| other.span == role.span && is_looking(other);
-            whole
-                .iter()
-                .find(leads)
-                .filter(|_| matches!(role.wait, WaitFact::Memory(..)) && !is_looking(role))
-        };
-        let sentence = |role: &Role| match goes_along(role) {
-            Some(leading) => {
-                let (s, them) = if role.agents.len() == 1 { ("es", "it") } else { ("", "them") };
-                format!(
-                    "{} go{s} round with {}, which read{} for {them}: they meet in each round",
-                    self.agents(&role.agents),
-                    self.agents(&leading.agents),
-                    if leading.agents.len() == 1 { "s" } else { "" }
-                )
+        let looks = |role: &Role| matches!(&role.wait, WaitFact::Memory(looks, _) if !looks.is_empty());
+        let sentence = |role: &Role| {
+            let leading = whole.iter().filter(|other| other.span == role.span && looks(other));
+            let leading: Vec<AgentId> = leading.flat_map(|other| other.agents.iter().copied()).collect();
+            if leading.is_empty() || looks(role) || !matches!(role.wait, WaitFact::Memory(..)) {
+                return self.blocked(role, absent);
             }
-            None => self.blocked(role, absent),
+            let (goes, them) = if role.agents.len() == 1 { ("goes", "it") } else { ("go", "them") };
+            let reads = if leading.len() == 1 { "reads" } else { "read" };
+            format!(
+                "{} {goes} round with {}, which {reads} for {them}: they meet in each round",
+                self.agents(&role.agents),
+                self.agents(&leading),
+            )
         };
         whole.iter().map(sentence).collect()
     }

@@ -269,19 +269,11 @@ impl Unroller<'_> {
         if registers.is_empty() || head.live == TermPool::FALSE {
             return Ok(false);
         }
-        let (checkpoint, missing_before) = (self.checkpoint(), self.missing_register.take());
-        let n_cuts = self.graph.cuts.len();
-        let mut env = head.env.clone();
-        registers.iter().for_each(|&register| env.remove(register));
         self.last_try = Some(LastTry::together(key.clone()));
-        let round = self.round(State { live: head.live, env }, frame, shape, None);
+        let reads = self.reads_any_of(registers, head, frame, shape);
         // What comes behind a place where it was not run on may read anything.
-        let is_stopped = self.last_try.take().is_none_or(|last| last.is_stopped());
-        let is_whole = !is_stopped && self.graph.cuts.len() == n_cuts;
-        let missing = std::mem::replace(&mut self.missing_register, missing_before);
-        self.take_back(&checkpoint);
-        round?;
-        Ok(is_whole && missing.is_none())
+        let is_whole = self.last_try.take().is_some_and(|last| !last.is_stopped());
+        Ok(!reads? && is_whole)
     }
 
     /// Comes to a barrier in a round on final memory that threads make together; whether it is in one.
@@ -401,7 +393,8 @@ impl Unroller<'_> {
             return true;
         }
         let n_threads = self.graph.hierarchy.threads_of_cta(place.cta).count();
-        let keys: Vec<RoundKey> = standings.keys().filter(|(own, _)| own == place).cloned().collect();
+        let all_rounds = place.round(0)..=place.round(u32::MAX);
+        let keys: Vec<RoundKey> = standings.range(all_rounds).map(|(key, _)| key.clone()).collect();
         let known = |key: &RoundKey| standings[key].iter().all(|standing| standing.is_known);
         if !keys.iter().all(known) {
             return false;

@@ -98,7 +98,7 @@ pub struct LastTry {
     together: Option<RoundKey>,
     /// The barriers that it comes to then.
     meetings: Vec<Meeting>,
-    /// Whether a path of it ends where it does something else.
+    /// Whether a path of it ends where it goes on with what is not run there: an effect, more rounds of a loop.
     is_stopped: bool,
 }
 
@@ -173,7 +173,7 @@ impl LastTry {
     pub fn meet(&mut self, meeting: Meeting) {
         self.meetings.push(meeting);
     }
-    /// Remembers that a path ends where it does something with an effect.
+    /// Remembers that a path ends where it goes on with what is not run here.
     pub fn stop(&mut self) {
         self.is_stopped = true;
     }
@@ -491,21 +491,35 @@ impl Unroller<'_> {
         frame: &Frame<'_>,
         shape: &Shape<'_>,
     ) -> Result<bool, UnrollError> {
-        let checkpoint = self.checkpoint();
         let last = self.last_try.as_ref().map(LastTry::so_far);
-        let missing_before = self.missing_register.take();
-        let mut env = state.env.clone();
-        for &register in changed {
-            env.remove(register);
-        }
-        let round = self.round(State { live: state.live, env }, frame, shape, None);
-        let missing = std::mem::replace(&mut self.missing_register, missing_before);
-        self.take_back(&checkpoint);
+        let read = self.reads_any_of(changed, state, frame, shape);
         if let (Some(now), Some(before)) = (&mut self.last_try, last) {
             now.go_back(before);
         }
+        Ok(!read?)
+    }
+
+    /// Whether a round, of which nothing is kept, reads one of some registers before it sets it.
+    pub(super) fn reads_any_of(
+        &mut self,
+        registers: &[RegisterId],
+        state: &State,
+        frame: &Frame<'_>,
+        shape: &Shape<'_>,
+    ) -> Result<bool, UnrollError> {
+        let (checkpoint, missing_before) = (self.checkpoint(), self.missing_register.take());
+        let mut env = state.env.clone();
+        registers.iter().for_each(|&register| env.remove(register));
+        let round = self.round(State { live: state.live, env }, frame, shape, None);
+        let missing = std::mem::replace(&mut self.missing_register, missing_before);
+        if let Some(last) = &mut self.last_try
+            && self.graph.cuts.len() > checkpoint.n_cuts
+        {
+            last.stop();
+        }
+        self.take_back(&checkpoint);
         round?;
-        Ok(missing.is_none())
+        Ok(missing.is_some())
     }
 
     /// What a read of a round on final memory returns.
