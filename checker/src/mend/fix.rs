@@ -12,6 +12,7 @@ use super::weaken::weaker;
 use crate::check::{CheckError, FINDINGS_MAX};
 use crate::explain::repair::{
     Edit, EditKind, Ground, HANDED_MAX, Handed, Key, Piece, Syntax, Texts, Wrong, key, only_hides, proposals,
+    truths,
 };
 use crate::verdict::Verdict;
 use fencepost_dsl::Span;
@@ -350,18 +351,19 @@ impl Search<'_> {
         let kernel = &failure.program.kernels[failure.place.0];
         let only = (!kernel.is_program).then_some(kernel.name.as_str());
         let syntax = Syntax::new(failure.texts.sources(), only);
+        let truths = truths(&failure.program);
+        let (texts, outcome) = (&failure.texts, &failure.outcome);
+        let ground = |explanation| Ground { texts, syntax: &syntax, outcome, explanation, truths: &truths };
         let mut found: Vec<(usize, u32, u32, Vec<Edit>)> = Vec::new();
         let mut handed: Vec<Handed> = Vec::new();
         let is_first = self.states.iter().all(|state| state.place.0 != failure.place.0);
         if let Some(explanation) = failure.explanations.first().filter(|_| is_first) {
-            let ground =
-                Ground { texts: &failure.texts, syntax: &syntax, outcome: &failure.outcome, explanation };
+            let ground = ground(explanation);
             let better = Handed::better(&ground).into_iter().take(HANDED_MAX);
             self.better.extend(better.map(|handed| (failure.place, handed)));
         }
         for explanation in &failure.explanations {
-            let ground =
-                Ground { texts: &failure.texts, syntax: &syntax, outcome: &failure.outcome, explanation };
+            let ground = ground(explanation);
             handed.extend(Handed::of(&ground));
             for proposal in proposals(&ground) {
                 if found.iter().all(|(.., known)| *known != proposal.edits) {

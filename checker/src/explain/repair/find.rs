@@ -8,7 +8,7 @@ use super::super::explanation::Explanation;
 use super::edit::{Edit, EditKind, Repair, Tries};
 use super::effect::{Where, Wrong, only_hides};
 use super::effort;
-use super::ground::{Ground, Proposal, STRONG_ENDS};
+use super::ground::{Ground, Proposal, STRONG_ENDS, truths};
 use super::handed::{HANDED_MAX, Handed};
 use super::key::{Key, RESIDENCE, key};
 use super::propose::proposals;
@@ -81,7 +81,9 @@ pub fn find(
         .zip(explanations)
         .map(|(f, e)| key(job.texts.sources(), outcome, f.property, e));
     let keys: Vec<Key> = keys.collect();
-    let ground = |explanation| Ground { texts: job.texts, syntax: &syntax, outcome, explanation };
+    let truths = truths(job.program);
+    let ground =
+        |explanation| Ground { texts: job.texts, syntax: &syntax, outcome, explanation, truths: &truths };
     let grounds: Vec<Ground<'_>> = explanations.iter().map(ground).collect();
     let by_finding: Vec<Vec<Proposal>> = grounds.iter().map(proposals).collect();
     let mut handed: Vec<Handed> = Vec::new();

@@ -9,6 +9,8 @@ use super::text::Texts;
 use crate::event::{AgentId, EventGraph, EventId};
 use crate::verdict::Outcome;
 use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::Program;
+use fencepost_dsl::sorted::SortedSet;
 
 /// The rank of what makes both ends of a race strong: all there is to do only where nothing else is violated then.
 pub const STRONG_ENDS: u32 = 16;
@@ -33,6 +35,17 @@ pub struct Ground<'a> {
     pub outcome: &'a Outcome,
     /// The finding.
     pub explanation: &'a Explanation,
+    /// Names of one bit.
+    pub truths: &'a SortedSet<&'a str>,
+}
+
+/// The names of a program that are of one bit wherever they stand.
+pub fn truths(program: &Program) -> SortedSet<&str> {
+    let kernels = program.kernels.iter().flat_map(|kernel| kernel.registers.iter());
+    let all = kernels.chain(program.functions.iter().flat_map(|function| function.registers.iter()));
+    let (bits, numbers): (Vec<_>, Vec<_>) = all.partition(|register| register.width == 1);
+    let numbers: SortedSet<&str> = numbers.into_iter().map(|register| register.name.as_str()).collect();
+    bits.into_iter().map(|register| register.name.as_str()).filter(|name| !numbers.contains(name)).collect()
 }
 
 impl Ground<'_> {

@@ -145,6 +145,10 @@ fn of_name(ground: &Ground<'_>, value: &Value, found: &mut Vec<Way>) {
     {
         push(Kind::Own, format!("({text} + 1) % {size}"));
     }
+    // One more than a truth value is its opposite: that turns a branch over.
+    if ground.truths.contains(text) {
+        return;
+    }
     for op in [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Xor] {
         if op != BinaryOp::Xor || may_be_parity(value) {
             let longer = format!("{text} {} 1", op.symbol());
