@@ -194,7 +194,6 @@ impl Unroller<'_> {
     ) -> Result<(), UnrollError> {
         let entry = state.env.clone();
         let endless = shape.is_endless();
-        let may_stand = self.looks_for_hangs();
         let turned = shape.turned().unwrap_or(*shape);
         let together = self.cta_wait(state, frame, &turned, because)?;
         let shape = if together.is_some() { &turned } else { shape };
@@ -216,6 +215,11 @@ impl Unroller<'_> {
             left.extend(self.breaks.pop().unwrap_or_default());
             state.env.restrict_to(&entry);
         }
+        // Sound: of a loop that its registers end no round comes back to them. Where that is said of a bound that was taken
+        // for a small one, the rounds are run up to the bound all the same, and count.
+        //
+        // Needs: nothing. It is about registers.
+        let may_stand = self.looks_for_hangs() && self.may_go_on_for_ever(state, frame, shape);
         for iteration in 0u32.. {
             if state.live == TermPool::FALSE {
                 break;
