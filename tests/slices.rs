@@ -58,14 +58,25 @@ struct Tally {
     proved_by_slices: usize,
     violated_by_slices: usize,
     cut_and_violated: usize,
+    proved_by_places: usize,
+    violated_by_places: usize,
 }
 
-/// Compares a program with and without slices.
+/// Compares a program with slices, with those around places, and without.
 fn compare(program: &Program, name: &str, tally: &mut Tally) {
-    let (Some(with), Some(without)) = (judged(program, Treatment::SLICED), judged(program, Treatment::WHOLE))
-    else {
+    let (Some(with), Some(by_place), Some(without)) = (
+        judged(program, Treatment::SLICED),
+        judged(program, Treatment::BY_PLACE),
+        judged(program, Treatment::WHOLE),
+    ) else {
         return;
     };
+    for ((found, [_, is_sliced]), (expected, _)) in by_place.into_iter().zip(&without) {
+        let is_violated = expected.iter().any(|&(_, verdict)| verdict == Verdict::Violated);
+        tally.proved_by_places += usize::from(is_sliced && !is_violated);
+        tally.violated_by_places += usize::from(is_sliced && is_violated);
+        assert_eq!(found, *expected, "{name}, with slices around places and without");
+    }
     for ((found, [is_cut, is_sliced]), (expected, _)) in with.into_iter().zip(without) {
         tally.compared += 1;
         let is_violated = expected.iter().any(|&(_, verdict)| verdict == Verdict::Violated);
@@ -211,6 +222,39 @@ kernel last {
 }
 ";
 
+/// A tile that all write and all read, as a transpose does it: at each word few threads meet, and each thread meets all.
+const TILE: &str = "\
+const N = 16;
+const LANES = 8;
+kernel tile {
+    launch { warps: 2, lanes: LANES }
+    shared tile[N][N]: u32 = 0;
+    shared out[N]: u32 = 0;
+    shared full: mbarrier;
+    if tid == 0 {
+        mbarrier.init.shared::cta.b64 [full], N - 1;
+    }
+    bar.sync 0;
+    for i in 0..N {
+        st.weak.shared.u32 [tile[tid][i]], i;
+    }
+    bar.sync 0;
+    var sum: u32 = 0;
+    for i in 0..N {
+        sum += ld.weak.shared.u32 [tile[i][tid]];
+    }
+    bar.sync 0;
+    st.weak.shared.u32 [tile[tid][0]], sum;
+    if tid > 0 {
+        mbarrier.arrive.release.cta.shared::cta.b64 _, [full];
+    } else {
+        await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full], 0;
+        let v = ld.weak.shared.u32 [tile[3][0]];
+        st.weak.shared.u32 [out[0]], v;
+    }
+}
+";
+
 /// The text with one statement left out, a sem or scope weaker, or a number off by one, each in turn.
 fn edits(text: &str) -> Vec<String> {
     let mut edited = vec![text.to_owned()];
@@ -276,7 +320,7 @@ fn families_agree_whatever_is_left_out() {
 
 /// Compares a kernel whatever is left out of it.
 #[expect(clippy::print_stdout, reason = "the suite says how much it compared")]
-fn compare_edits(text: &str) {
+fn compare_edits(text: &str) -> Tally {
     let mut tally = Tally::default();
     for edited in edits(text) {
         if let Some(program) = parsed(&edited, &[]) {
@@ -284,12 +328,21 @@ fn compare_edits(text: &str) {
         }
     }
     println!("slices: {tally:?}");
-    assert!(tally.proved_by_slices > 0 && tally.violated_by_slices > 2, "{tally:?}");
+    let n_proved = tally.proved_by_slices + tally.proved_by_places;
+    let n_violated = tally.violated_by_slices + tally.violated_by_places;
+    assert!(n_proved > 0 && n_violated > 4, "{tally:?}");
+    tally
 }
 
 #[test]
 fn named_barriers_agree_whatever_is_left_out() {
     compare_edits(TURNS);
+}
+
+#[test]
+fn tiles_that_all_write_and_read_agree_whatever_is_left_out() {
+    let tally = compare_edits(TILE);
+    assert!(tally.proved_by_places > 0 && tally.violated_by_places > 2, "{tally:?}");
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub struct Treatment {
     pub resets: bool,
     /// Launches with at least so many events are looked at in slices first, a few threads at a time.
     pub slices_from: usize,
+    /// Slices are around places first, not only where they cannot be around threads (`slice::plan::places`).
+    pub slices_by_place: bool,
     /// In launches with at least so many events, cells that are touched alike are one (`check::cells`).
     pub cells_from: usize,
     /// What goes wrong in a slice is shown of the whole by letting the others run along (`check::slices::whole`).
@@ -89,6 +91,7 @@ impl Treatment {
         counting: true,
         resets: true,
         slices_from: 1_000,
+        slices_by_place: false,
         cells_from: 2_000,
         completing: true,
         waits: true,
@@ -111,6 +114,8 @@ impl Treatment {
     pub const WHOLE: Self = Self { slices_from: usize::MAX, ..Self::DEFAULT };
     /// Launches of any size are looked at in slices first.
     pub const SLICED: Self = Self { slices_from: 0, ..Self::DEFAULT };
+    /// The same, around places.
+    pub const BY_PLACE: Self = Self { slices_by_place: true, ..Self::SLICED };
     /// What slices find is a hint only. None of [`Self::ONE_OFF`], as with [`Self::WHOLE`].
     pub const HINTED: Self = Self { completing: false, ..Self::DEFAULT };
     /// All cells are looked at; none of [`Self::ONE_OFF`], since most launches are too small to have them as one.
@@ -185,6 +190,7 @@ impl Treatment {
             counting: self.counting && other.counting,
             resets: self.resets && other.resets,
             slices_from: set(self.slices_from, other.slices_from, Self::DEFAULT.slices_from),
+            slices_by_place: self.slices_by_place || other.slices_by_place,
             cells_from: set(self.cells_from, other.cells_from, Self::DEFAULT.cells_from),
             completing: self.completing && other.completing,
             waits: self.waits && other.waits,

@@ -34,7 +34,7 @@ pub use kind::{
 };
 pub use operation::{Operation, OperationSort};
 pub use spa::SpaEvent;
-pub use term::{TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
+pub use term::{Restricted, TermKind, TermMark, TermPool, TermRef, Unknown, UnknownKind};
 
 use fencepost_dsl::define_id;
 

@@ -18,7 +18,7 @@ use crate::witness::Execution;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::{IndexVec, Span};
 
-pub use crate::slice::About;
+pub use crate::slice::{About, Place};
 
 /// Why something was asked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -265,6 +265,8 @@ pub struct Slice {
     pub asked: Vec<AgentId>,
     /// What is asked.
     pub about: About,
+    /// Of slices around places and beside them, by event, where it is; and about which place it is, if it is about one.
+    pub places: Option<(Vec<Place>, Option<usize>)>,
     /// By number in the slice, which obligation of the launch it is.
     pub obligations: Vec<usize>,
     /// The same of loop cuts.
@@ -363,6 +365,10 @@ impl Record {
             alike: piece.alike.clone(),
             asked: piece.asked.iter().copied().collect(),
             about: piece.about,
+            places: piece
+                .places
+                .as_ref()
+                .map(|places| (piece.kept.iter().map(|&event| places.of[event]).collect(), places.only)),
             obligations: piece.obligations.clone(),
             cuts: piece.cuts.clone(),
             finals: piece.finals.clone(),

@@ -40,5 +40,5 @@ mod spots;
 mod wide;
 
 pub use monotone::{are_monotone, gaining_axiom};
-pub use piece::{About, Piece};
+pub use piece::{About, Piece, Place};
 pub use plan::Plan;

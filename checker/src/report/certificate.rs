@@ -13,7 +13,7 @@ use crate::models::Model;
 use crate::verdict::{Outcome, Verdict};
 use fencepost_dsl::kernel::program::Quantifier;
 use fencepost_engine::cnf::Literal;
-use fencepost_engine::evidence::{About, Answered, Asked, Evidence, Part, Series, Shown, Slice};
+use fencepost_engine::evidence::{About, Answered, Asked, Evidence, Part, Place, Series, Shown, Slice};
 use fencepost_engine::witness::Execution;
 use flate2::{Compression, GzBuilder};
 use serde_json::{Value, json};
@@ -268,7 +268,16 @@ fn of_slice(slice: &Slice, graph: String) -> Value {
         About::Waits => "waits",
         About::Finals => "finals",
     };
+    let place = |place: &Place| match place {
+        Place::Nowhere => 0,
+        Place::Everywhere => 1,
+        Place::At(place) => 2 + place,
+    };
+    let places = slice.places.as_ref().map(|(of, only)| {
+        json!({ "of": of.iter().map(place).collect::<Vec<_>>(), "only": only.map(|only| 2 + only) })
+    });
     json!({
+        "places": places,
         "graph": graph,
         "about": about,
         "centre": slice.centre.0,

@@ -298,6 +298,7 @@ impl Claims {
                     covered.pairs.add(pairs);
                     covered.others.add(others);
                     match slice.about.as_str() {
+                        "threads" if slice.is_of_place() => {}
                         "threads" => {
                             threads.extend(slice.stands_for.iter().chain(&slice.asked));
                             representing.extend(slice.asked.iter());

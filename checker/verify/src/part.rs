@@ -21,6 +21,9 @@ pub struct Slice {
     pub asked: Vec<usize>,
     /// By event, which one of the launch it is.
     pub events: Vec<usize>,
+    /// Of slices around places and beside them, by event, where it is: no access (0), in every slice (1), or at a place; and which
+    /// place the slice is about, if it is about one.
+    pub places: Option<(Vec<usize>, Option<usize>)>,
     /// By number, which obligation of the launch it is.
     pub obligations: Vec<usize>,
     /// The same of loop cuts.
@@ -51,8 +54,25 @@ pub struct Query {
 }
 
 impl Slice {
-    /// Whether a pair of its events is asked of it: with its centre, or among those who are asked.
+    /// Whether it is about the accesses of one place, and about nothing else that threads do.
+    pub fn is_of_place(&self) -> bool {
+        matches!(self.places, Some((_, Some(_))))
+    }
+
+    /// Whether a pair of its events is asked of it: with its centre, or among those who are asked; around a place, of that place.
     pub fn asks(&self, a: usize, b: usize) -> bool {
+        if let Some((of, only)) = &self.places {
+            let shared = match (of.get(a), of.get(b)) {
+                (Some(&a), Some(&b)) if a >= 2 && (b == a || b == 1) => Some(a),
+                (Some(&1), Some(&b)) if b >= 2 => Some(b),
+                (Some(_), Some(_)) => None,
+                // An initial write is the slice's own.
+                _ => *only,
+            };
+            if only.is_some() || shared.is_some() {
+                return shared == *only;
+            }
+        }
         let (a, b) = (self.graph.thread(a), self.graph.thread(b));
         let is_centre = |thread: Option<usize>| thread.is_some() && thread == self.stands_for.last().copied();
         let is_among = |thread: Option<usize>| thread.is_none_or(|thread| self.asked.contains(&thread));
@@ -151,7 +171,16 @@ impl Part {
         for one in part.get("slices")?.list()? {
             let mut stands_for = one.get("alike")?.numbers()?;
             stands_for.push(one.get("centre")?.number()?);
+            let places = one.get("places")?;
+            let places = if places.is_null() {
+                None
+            } else {
+                let only = places.get("only")?;
+                let only = if only.is_null() { None } else { Some(only.number()?) };
+                Some((places.get("of")?.numbers()?, only))
+            };
             slices.push(Slice {
+                places,
                 graph: graph_of(one.get("graph")?.text()?)?,
                 about: one.get("about")?.text()?.to_owned(),
                 stands_for,

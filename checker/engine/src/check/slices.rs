@@ -8,19 +8,20 @@ use super::decision::Decision;
 use super::prepare::{Unprepared, prepare, roots};
 use super::{CheckError, Config, assumes_unasked, claims_of_the_end, is_unasked, not_followed, property_of};
 use crate::cnf::Literal;
-use crate::encode::goal::{Goal, GoalKind};
+use crate::encode::goal::{Goal, GoalKind, is_asked};
 use crate::encode::{Encoding, Problem, Treatment, encode};
-use crate::event::{EventGraph, EventId};
+use crate::event::{EventGraph, EventId, UnknownId};
 use crate::evidence::{Record, Role, Shown};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
+use crate::relation::algebra::Value;
 use crate::slice::{About, Piece, Plan};
 use crate::solve::{Assignment, Effort};
 use crate::unroll::n_threads;
 use crate::verdict::{Finding, Limit, Property, Statistics};
 use crate::witness::decode::decode;
 use crate::work::{self, Allowance};
-use fencepost_dsl::cat::memory_model::MemoryModel;
+use fencepost_dsl::cat::memory_model::{Flag, MemoryModel};
 use fencepost_dsl::kernel::program::Launch;
 use rustc_hash::FxHashSet;
 use whole::Whole;
@@ -153,14 +154,21 @@ pub(super) fn look_at(
     if treatment.completing {
         run.in_turns();
     }
-    let mut pieces = plan.pieces(None, &run.allowance);
+    let is_by_place = treatment.slices_by_place;
+    let mut pieces = if is_by_place { None } else { plan.pieces(None, &run.allowance) };
     // What is tried at some cost leaves as much for the whole, if that can be looked at.
     let share = if is_too_large(graph, config) { 1 } else { 2 };
     let wide = run.allowance.part(run.allowance.left() / share);
     let mut is_wide = false;
-    if pieces.is_none() && plan.widen() {
+    if pieces.is_none() && !is_by_place && plan.widen() {
         is_wide = true;
         pieces = plan.pieces(None, &wide);
+    }
+    // Of what is small enough to be looked at as a whole soon, that is asked instead.
+    let is_large = graph.events.len() > config.limits.events_max / 2;
+    if pieces.is_none() && (is_by_place || is_large) {
+        is_wide = true;
+        pieces = plan.pieces_by_place(&wide);
     }
     let Some(pieces) = pieces else {
         let rest = run.rest.unwrap_or_else(|| Rest::of(allowance));
@@ -409,7 +417,7 @@ impl<'a> Run<'a> {
     fn is_fine(&mut self, piece: &Piece, then: Then) -> Result<bool, CheckError> {
         let allowance = self.allowance.clone();
         let stop = || allowance.used_up().is_some();
-        let graph = piece.graph(self.graph);
+        let (graph, unknowns) = piece.graph(self.graph);
         let roots = roots(self.model, &graph);
         let (graph, prepared) = prepare(graph, self.model, &roots, self.config, &self.allowance);
         let (cells, table, mut effort) = match prepared {
@@ -422,6 +430,10 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
+        if !self.config.record && self.is_closed(piece, problem) {
+            self.effort.add(effort);
+            return Ok(true);
+        }
         let clauses_max = self.config.limits.clauses_max;
         let encoded = encode(problem, self.config.treatment, clauses_max, &stop);
         if let Some(record) = effort.record() {
@@ -466,17 +478,42 @@ impl<'a> Run<'a> {
                 return Ok(false);
             };
             if !self.config.treatment.completing
-                || !self.is_shown(piece, problem, &encoding, &assignment, &claim, then)
+                || !self.is_shown((piece, &unknowns), problem, &encoding, &assignment, &claim, then)
             {
                 return Ok(false);
             }
         }
     }
 
+    /// Whether bounds leave nothing of what a slice is asked, so that there is nothing to state.
+    ///
+    /// Sound: a goal that the encoder makes is of a pair that the bounds of a flag have, or of an obligation, a loop cut, a wait
+    /// or a claim of the end, whose terms are no constants.
+    ///
+    /// Needs: nothing. It is what the encoder does with bounds, before it does it.
+    fn is_closed(&self, piece: &Piece, problem: Problem<'_>) -> bool {
+        let Problem { graph, model, table, .. } = problem;
+        let is = |term, value| graph.terms.constant_value(term) == Some(value);
+        let is_asked_of = |a: EventId, b: EventId| match (piece.origin(a), piece.origin(b)) {
+            (Some(a), Some(b)) => piece.asks(self.graph, (a, b)),
+            _ => true,
+        };
+        let holds_nowhere = |flag: &Flag| match table.values.get(flag.term) {
+            Some(Value::Set(set)) => !set.may.iter().any(|event| is_asked_of(event, event)),
+            Some(Value::Relation(relation)) => !relation.may.pairs().any(|(a, b)| is_asked_of(a, b)),
+            None => false,
+        };
+        graph.blocked.is_empty()
+            && graph.finals.is_empty()
+            && graph.cuts.iter().all(|cut| is(cut.guard, 0))
+            && graph.obligations.iter().all(|own| is(own.guard, 0) || is(own.condition, 1))
+            && model.flags.iter().filter(|flag| is_asked(flag, graph)).all(holds_nowhere)
+    }
+
     /// Whether an execution of the whole does what one of a slice does.
     fn is_shown(
         &mut self,
-        piece: &Piece,
+        (piece, unknowns): (&Piece, &[UnknownId]),
         problem: Problem<'_>,
         encoding: &Encoding,
         assignment: &Assignment,
@@ -488,7 +525,7 @@ impl<'a> Run<'a> {
         let is_shown = whole.does_in_turns(claim)
             || then == Then::Whole && {
                 let execution = decode(problem, encoding, assignment);
-                whole.does((piece, problem), encoding, &execution, claim)
+                whole.does((piece, problem, unknowns), encoding, &execution, claim)
             };
         self.spent_on_whole(before);
         is_shown

@@ -117,6 +117,16 @@ impl EventKind {
             _ => None,
         }
     }
+    /// The same, to be changed.
+    pub fn access_mut(&mut self) -> Option<&mut Access> {
+        match self {
+            Self::Init(access)
+            | Self::Read(access)
+            | Self::Write(access)
+            | Self::Spa(SpaEvent::InvalidateLine(access)) => Some(access),
+            _ => None,
+        }
+    }
 }
 
 /// The life of a grid, and what the host and threads do about it.

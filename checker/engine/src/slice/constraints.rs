@@ -30,12 +30,19 @@ pub enum Alternative {
 }
 
 impl Alternative {
-    /// As one term.
-    pub fn to_term(&self, terms: &mut TermPool) -> TermRef {
+    /// As one term of a pool that has these terms by other numbers.
+    pub fn to_term(&self, terms: &mut TermPool, of: impl Fn(TermRef) -> TermRef) -> TermRef {
         match self {
-            Self::Term(term) => *term,
-            Self::Denied(term) => terms.not(*term),
-            Self::All(conjuncts) => terms.and_all(conjuncts.iter().copied()),
+            Self::Term(term) => of(*term),
+            Self::Denied(term) => terms.not(of(*term)),
+            Self::All(conjuncts) => terms.and_all(conjuncts.iter().map(|&term| of(term))),
+        }
+    }
+    /// The terms that it is made of.
+    pub fn terms(&self) -> &[TermRef] {
+        match self {
+            Self::Term(term) | Self::Denied(term) => std::slice::from_ref(term),
+            Self::All(conjuncts) => conjuncts,
         }
     }
 }

@@ -6,11 +6,13 @@ pub use key::Doings;
 
 use super::constraints::Alternative;
 use crate::event::{
-    AgentId, Constraint, Edges, EventGraph, EventId, Mbarrier, PeerAccess, TermPool, TermRef, UnknownId,
-    UnknownKind,
+    AgentId, Constraint, Edges, EventGraph, EventId, FinalGoal, LoopCut, Mbarrier, ObligationKind,
+    PeerAccess, Role, TermPool, TermRef, UnknownId, UnknownKind,
 };
+use fencepost_dsl::IndexVec;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use std::sync::Arc;
 
 /// Some events of a graph, and who is asked about.
 pub struct Piece {
@@ -19,6 +21,8 @@ pub struct Piece {
     /// The thread that it is about, and those that have to do with everybody.
     pub asked: SortedSet<AgentId>,
     pub centre: AgentId,
+    /// Where slices around places ask about accesses of the same bytes: which.
+    pub places: Option<Places>,
     /// The threads whose slices would be the same but for names.
     pub alike: Vec<AgentId>,
     pub about: About,
@@ -43,6 +47,37 @@ pub struct Piece {
     pub cuts: Vec<usize>,
     /// Which assertions about final memory.
     pub finals: Vec<usize>,
+}
+
+/// Where an event is among accesses that have bytes in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    /// With others that have bytes in common with it, directly or by others between them: by a number that they share.
+    At(usize),
+    /// It is nobody's and no access, and every slice has it.
+    Everywhere,
+    /// It is no access.
+    Nowhere,
+}
+
+/// The places of all events, and about which of them a slice asks.
+#[derive(Clone)]
+pub struct Places {
+    /// By event of the whole.
+    pub of: Arc<IndexVec<EventId, Place>>,
+    /// Only about pairs of this place; without one, about all pairs but of one place.
+    pub only: Option<usize>,
+}
+
+impl Places {
+    /// The place that a pair is of.
+    pub fn shared(&self, (a, b): (EventId, EventId)) -> Option<usize> {
+        match (self.of[a], self.of[b]) {
+            (Place::At(place), Place::Everywhere) | (Place::Everywhere, Place::At(place)) => Some(place),
+            (Place::At(place), Place::At(other)) if place == other => Some(place),
+            _ => None,
+        }
+    }
 }
 
 /// What is asked of a slice.
@@ -75,6 +110,7 @@ impl Piece {
             kept,
             asked,
             centre,
+            places: None,
             alike: Vec::new(),
             about: About::Threads,
             ending: SortedSet::new(),
@@ -98,6 +134,13 @@ impl Piece {
 
     /// Whether a pair of events of the whole graph is asked about here.
     pub fn asks(&self, graph: &EventGraph, (a, b): (EventId, EventId)) -> bool {
+        if let Some(places) = &self.places {
+            match (places.only, places.shared((a, b))) {
+                (Some(only), shared) => return shared == Some(only),
+                (None, Some(_)) => return false,
+                (None, None) => {}
+            }
+        }
         let thread = |event: EventId| graph.events[event].agent.map(|agent| graph.hierarchy.issuer(agent));
         let (a, b) = (thread(a), thread(b));
         let is_asked = |thread: Option<AgentId>| thread.is_none_or(|thread| self.asked.contains(&thread));
@@ -126,62 +169,131 @@ impl Piece {
         }
     }
 
-    /// The slice as a graph.
-    pub fn graph(&self, whole: &EventGraph) -> EventGraph {
-        let mut terms = whole.terms.clone();
-        terms.rename_unknowns(|unknown, kind| self.unknown(unknown, kind));
-        let mut constraint = |alternatives: &Vec<Alternative>| {
-            let alternatives: Vec<TermRef> = alternatives.iter().map(|one| one.to_term(&mut terms)).collect();
-            Constraint { term: terms.or_all(alternatives) }
+    /// The terms of the whole that the slice's graph has.
+    fn terms(&self, whole: &EventGraph) -> Vec<TermRef> {
+        if self.about == About::Waits {
+            return whole.terms.all().collect();
+        }
+        let mut terms = vec![TermPool::FALSE, TermPool::TRUE];
+        for &id in &self.kept {
+            match self.guards.get(&id) {
+                Some(conjuncts) => terms.extend(conjuncts),
+                None => terms.push(whole.events[id].guard),
+            }
+            terms.extend(whole.events[id].kind.access().into_iter().flat_map(|own| [own.offset, own.value]));
+        }
+        terms.extend(self.ending.iter().map(|&agent| whole.completed[agent]));
+        terms.extend(self.constraints.iter().flatten().flat_map(Alternative::terms));
+        for own in self.obligations.iter().map(|&index| &whole.obligations[index]) {
+            terms.extend([own.guard, own.condition]);
+            if let ObligationKind::Bounds { index, .. } = own.kind {
+                terms.push(index);
+            }
+        }
+        terms.extend(self.cuts.iter().map(|&index| whole.cuts[index].guard));
+        terms.extend(self.finals.iter().map(|&index| whole.finals[index].condition));
+        terms.extend(Edges::relations().flat_map(|base| self.edges.single(base)).map(|edge| edge.condition));
+        terms
+    }
+
+    /// The slice as a graph, and by number there, which unknown of the whole each of its unknowns is.
+    pub fn graph(&self, whole: &EventGraph) -> (EventGraph, Vec<UnknownId>) {
+        let is_of_waits = self.about == About::Waits;
+        let tries = self.kept.iter().filter_map(|&id| match whole.events[id].role {
+            Role::Spin(unknown) => Some(unknown),
+            _ => None,
+        });
+        let parameters = whole.parameters.iter().map(|&(_, unknown)| unknown);
+        let unknowns: Vec<UnknownId> = match is_of_waits {
+            true => whole.terms.unknowns().ids().collect(),
+            false => tries.chain(parameters).collect(),
         };
-        let constraints = self.constraints.iter().map(&mut constraint).collect();
+        let mut here =
+            whole.terms.restricted(self.terms(whole), unknowns, |unknown, kind| self.unknown(unknown, kind));
+        let mut terms = std::mem::take(&mut here.pool);
+        let constraints = self.constraints.iter().map(|alternatives| {
+            let alternatives: Vec<TermRef> =
+                alternatives.iter().map(|one| one.to_term(&mut terms, |term| here.term(term))).collect();
+            Constraint { term: terms.or_all(alternatives) }
+        });
+        let constraints = constraints.collect();
         let events = self.kept.iter().map(|&id| {
             let mut event = whole.events[id].clone();
-            if let Some(conjuncts) = self.guards.get(&id) {
-                let (_, rest) = terms.fresh(1, UnknownKind::Elsewhere);
-                event.guard = terms.and_all(conjuncts.iter().copied().chain([rest]));
+            match self.guards.get(&id) {
+                Some(conjuncts) => {
+                    let (_, rest) = terms.fresh(1, UnknownKind::Elsewhere);
+                    let conjuncts = conjuncts.iter().map(|&term| here.term(term));
+                    event.guard = terms.and_all(conjuncts.chain([rest]));
+                }
+                None => event.guard = here.term(event.guard),
+            }
+            if let Some(access) = event.kind.access_mut() {
+                (access.offset, access.value) = (here.term(access.offset), here.term(access.value));
+            }
+            if let Role::Spin(unknown) = &mut event.role {
+                *unknown = here.unknown(*unknown).unwrap_or(*unknown);
             }
             event
         });
         let events = events.collect();
-        let is_of_waits = self.about == About::Waits;
+        let mut edges = self.edges.clone();
+        for base in Edges::relations() {
+            edges.single_mut(base).iter_mut().for_each(|edge| edge.condition = here.term(edge.condition));
+        }
+        let obligations = self.obligations.iter().map(|&index| {
+            let mut own = whole.obligations[index].clone();
+            (own.guard, own.condition) = (here.term(own.guard), here.term(own.condition));
+            if let ObligationKind::Bounds { index, .. } = &mut own.kind {
+                *index = here.term(*index);
+            }
+            own
+        });
+        let cuts = self.cuts.iter().map(|&index| {
+            let own = &whole.cuts[index];
+            LoopCut { guard: here.term(own.guard), ..own.clone() }
+        });
+        let finals = self.finals.iter().map(|&index| {
+            let own = &whole.finals[index];
+            FinalGoal { condition: here.term(own.condition), ..own.clone() }
+        });
+        let completed = whole.completed.iter_enumerated().map(|(agent, &ended)| {
+            if self.ending.contains(&agent) { here.term(ended) } else { TermPool::TRUE }
+        });
+        let place = |&(ref name, unknown): &(String, UnknownId)| Some((name.clone(), here.unknown(unknown)?));
         // What happens to an mbarrier in which phase is for reports only.
         let unused =
             |mbarrier: &Mbarrier| Mbarrier { operations: Vec::new(), phases: Vec::new(), ..mbarrier.clone() };
-        EventGraph {
+        let graph = EventGraph {
             hierarchy: whole.hierarchy.clone(),
             terms,
             locations: whole.locations.clone(),
             sites: whole.sites.clone(),
             events,
             rmw: self.rmw.clone(),
-            completed: whole
-                .completed
-                .iter_enumerated()
-                .map(|(agent, &ended)| if self.ending.contains(&agent) { ended } else { TermPool::TRUE })
-                .collect(),
+            completed: completed.collect(),
             constraints,
             assumes: whole.assumes,
             representative: Vec::new(),
-            obligations: self.obligations.iter().map(|&index| whole.obligations[index].clone()).collect(),
-            cuts: self.cuts.iter().map(|&index| whole.cuts[index].clone()).collect(),
+            obligations: obligations.collect(),
+            cuts: cuts.collect(),
             blocked: if is_of_waits { whole.blocked.clone() } else { Vec::new() },
-            writing_tries: whole.writing_tries.clone(),
+            writing_tries: whole.writing_tries.iter().filter_map(|&own| here.unknown(own)).collect(),
             reachables: Vec::new(),
-            finals: self.finals.iter().map(|&index| whole.finals[index].clone()).collect(),
+            finals: finals.collect(),
             condition: None,
             decided_stores: Some(self.decided_stores.clone()),
-            edges: self.edges.clone(),
+            edges,
             mbarriers: whole.mbarriers.iter().map(unused).collect(),
             loose: Vec::new(),
             peer_accesses: self.peers.clone(),
             starts: if is_of_waits { whole.starts.clone() } else { Vec::new() },
-            parameters: whole.parameters.clone(),
+            parameters: whole.parameters.iter().filter_map(place).collect(),
             meetings: SortedMap::new(),
             n_read_together: 0,
             n_forwarded: 0,
             cta_rounds: Vec::new(),
-        }
+        };
+        (graph, here.unknowns)
     }
 
     /// Where events of the slice's graph were in the whole; initial writes were nowhere.

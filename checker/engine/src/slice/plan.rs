@@ -1,5 +1,7 @@
 //! Which slices a launch is cut into, so that everything that can go wrong is asked of one of them.
 
+mod places;
+
 use super::constraints::{Constraints, unknowns_of};
 use super::kinds::{Kind, company, first_of_kinds, kind, of_warps};
 use super::monotone::{Anchor, Candidates, Claims, claims};
@@ -440,6 +442,12 @@ impl<'a> Plan<'a> {
             }
         }
         growing.grow();
+        self.asking(growing, centre, asked)
+    }
+
+    /// What has grown as a slice that asks of some threads what they alone do wrong; `None` if a read is there without all that
+    /// it may read.
+    fn asking(&self, growing: Growing<'_>, centre: AgentId, asked: SortedSet<AgentId>) -> Option<Piece> {
         let kept = growing.kept;
         if !self.has_all_sources(&kept) {
             return None;

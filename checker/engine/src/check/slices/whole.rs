@@ -40,8 +40,6 @@ pub(super) struct Whole<'a> {
     /// With its initial writes.
     graph: EventGraph,
     cells: Cells,
-    /// Unknowns that slices have, too, by the same numbers.
-    n_unknowns: usize,
     /// Whether the threads have run in turns.
     has_run: bool,
     runs: Vec<Allowed>,
@@ -54,11 +52,10 @@ pub(super) struct Whole<'a> {
 impl<'a> Whole<'a> {
     /// `None` if one of its locations has too many cells.
     pub(super) fn new(graph: &EventGraph, model: &'a MemoryModel, config: &'a Config) -> Option<Self> {
-        let n_unknowns = graph.terms.unknowns().len();
         let mut graph = graph.clone();
         let cells = add_initial_writes(&mut graph).ok()?;
         let (runs, found) = (Vec::new(), Vec::new());
-        Some(Self { model, config, graph, cells, n_unknowns, has_run: false, runs, found, has_more: false })
+        Some(Self { model, config, graph, cells, has_run: false, runs, found, has_more: false })
     }
 
     pub(super) fn n_found(&self) -> usize {
@@ -143,12 +140,12 @@ impl<'a> Whole<'a> {
     /// Whether an execution of the whole does what one of a slice does.
     pub(super) fn does(
         &mut self,
-        (piece, slice): (&Piece, Problem<'_>),
+        (piece, slice, unknowns): (&Piece, Problem<'_>, &[UnknownId]),
         encoding: &Encoding,
         execution: &Execution,
         claim: &GoalKind,
     ) -> bool {
-        let given = self.given(piece, slice, encoding, execution);
+        let given = self.given((piece, unknowns), slice, encoding, execution);
         let completed = given.and_then(|given| complete(&self.graph, &self.cells, &given));
         self.add(completed);
         self.knows(claim)
@@ -157,7 +154,7 @@ impl<'a> Whole<'a> {
     /// What a slice's execution says of the whole.
     fn given(
         &self,
-        piece: &Piece,
+        (piece, of_whole): (&Piece, &[UnknownId]),
         slice: Problem<'_>,
         encoding: &Encoding,
         execution: &Execution,
@@ -182,7 +179,7 @@ impl<'a> Whole<'a> {
             Some(BitMatrix::from_pairs(n, pairs.collect::<Option<_>>()?))
         };
         Some(Given {
-            unknowns: self.values(slice, encoding, execution),
+            unknowns: self.values((slice, of_whole), encoding, execution),
             kept: EventSet::from_iter(n, piece.kept.iter().copied()),
             sources: sources.collect::<Option<_>>()?,
             coherence: pairs(&execution.coherence)?,
@@ -193,12 +190,12 @@ impl<'a> Whole<'a> {
     /// The values of the whole's unknowns that a slice's execution depends on.
     fn values(
         &self,
-        slice: Problem<'_>,
+        (slice, of_whole): (Problem<'_>, &[UnknownId]),
         encoding: &Encoding,
         execution: &Execution,
     ) -> SortedMap<UnknownId, u128> {
         let is_told = |unknown: &UnknownId| encoding.blaster.unknown_bits.contains_key(unknown);
-        // A slice has the unknowns of the whole, and then its own for what memory holds at first.
+        // A slice has some unknowns of the whole, and then its own for what memory holds at first.
         let mut initial: FxHashMap<(usize, u32), u128> = FxHashMap::default();
         let mut values = Vec::new();
         for (id, unknown) in slice.graph.terms.unknowns().iter_enumerated().filter(|(id, _)| is_told(id)) {
@@ -207,8 +204,7 @@ impl<'a> Whole<'a> {
                 UnknownKind::Initial { location, offset_bytes } => {
                     initial.insert((location.index(), offset_bytes), execution.unknowns[id]);
                 }
-                _ if id.index() < self.n_unknowns => values.push((id, execution.unknowns[id])),
-                _ => {}
+                _ => values.extend(of_whole.get(id.index()).map(|&own| (own, execution.unknowns[id]))),
             }
         }
         for (id, unknown) in self.graph.terms.unknowns().iter_enumerated() {

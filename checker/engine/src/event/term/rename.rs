@@ -1,10 +1,86 @@
-//! What terms become when unknowns change places.
+//! What terms become when unknowns change places, or only some are there.
 
-use super::{Term, TermKind, TermPool, TermRef, UnknownId};
+use super::{Term, TermKind, TermPool, TermRef, Unknown, UnknownId, UnknownKind};
 use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
+use fencepost_dsl::sorted::SortedSet;
+use rustc_hash::FxHashMap;
+
+/// Some terms of a pool as a pool of their own.
+pub struct Restricted {
+    /// It.
+    pub pool: TermPool,
+    /// By number there, which unknown of the larger pool each is.
+    pub unknowns: Vec<UnknownId>,
+    terms: FxHashMap<TermRef, TermRef>,
+    places: FxHashMap<UnknownId, UnknownId>,
+}
+
+impl Restricted {
+    /// What a term is there; it has to be one of those that it was made for.
+    pub fn term(&self, term: TermRef) -> TermRef {
+        self.terms[&term]
+    }
+    /// What an unknown is there, if it is.
+    pub fn unknown(&self, unknown: UnknownId) -> Option<UnknownId> {
+        self.places.get(&unknown).copied()
+    }
+}
 
 impl TermPool {
+    /// A pool with no terms but some, what they are made of, and some unknowns; `name` says what unknowns stand for there.
+    pub fn restricted(
+        &self,
+        terms: impl IntoIterator<Item = TermRef>,
+        unknowns: impl IntoIterator<Item = UnknownId>,
+        name: impl Fn(UnknownId, &UnknownKind) -> UnknownKind,
+    ) -> Restricted {
+        let mut kept: SortedSet<TermRef> = SortedSet::new();
+        let mut pending: Vec<TermRef> = terms.into_iter().collect();
+        while let Some(term) = pending.pop() {
+            if kept.insert(term) {
+                pending.extend(self.operands(term));
+                if let TermKind::Unknown(unknown) = self.terms[term].kind {
+                    pending.extend(self.definition(unknown));
+                }
+            }
+        }
+        work::count(Work::Term, kept.len());
+        let of_term = |&term: &TermRef| match self.terms[term].kind {
+            TermKind::Unknown(unknown) => Some(unknown),
+            _ => None,
+        };
+        let ids: SortedSet<UnknownId> = kept.iter().filter_map(of_term).chain(unknowns).collect();
+        let mut restricted = Restricted {
+            pool: Self::new(),
+            unknowns: Vec::new(),
+            terms: FxHashMap::default(),
+            places: FxHashMap::default(),
+        };
+        for unknown in ids {
+            let Unknown { width, min, max, ref kind } = self.unknowns[unknown];
+            let place = restricted.pool.unknowns.push(Unknown { width, min, max, kind: name(unknown, kind) });
+            restricted.places.insert(unknown, place);
+            restricted.unknowns.push(unknown);
+        }
+        // Operands come before what is made of them, and the order of terms stays, by which their operands are in order.
+        for term in kept {
+            let Term { width, kind } = &self.terms[term];
+            let of = |operand: TermRef| restricted.terms.get(&operand).copied();
+            let unknown = |unknown: UnknownId| restricted.places.get(&unknown).copied();
+            if let Some(kind) = with_operands(kind, of, unknown) {
+                let place = restricted.pool.intern(*width, kind);
+                restricted.terms.insert(term, place);
+            }
+        }
+        for (&unknown, own) in restricted.unknowns.iter().zip(restricted.pool.unknowns.ids()) {
+            if let Some(value) = self.definition(unknown).and_then(|value| restricted.terms.get(&value)) {
+                restricted.pool.definitions.insert(own, *value);
+            }
+        }
+        restricted
+    }
+
     /// The image of each term under a renaming of unknowns that keeps their widths and ranges; `None` where the pool has no
     /// such term.
     ///
@@ -36,41 +112,24 @@ impl TermPool {
         of: impl Fn(TermRef) -> Option<TermRef>,
         unknown: impl Fn(UnknownId) -> Option<UnknownId>,
     ) -> Option<TermKind> {
-        let of = &of;
-        let all = |members: &[TermRef]| {
-            let mut members = members.iter().map(|&member| of(member)).collect::<Option<Vec<_>>>()?;
-            members.sort_unstable();
-            Some(members.into_boxed_slice())
-        };
-        // Of two operands without order the later one comes first, and a constant last.
-        let pair = |a: TermRef, b: TermRef| {
-            let (a, b) = (of(a)?, of(b)?);
-            let is_constant = self.constant_value(a).is_some() || self.constant_value(b).is_some();
-            Some(if is_constant { (a, b) } else { (a.max(b), a.min(b)) })
-        };
-        Some(match *kind {
-            TermKind::Constant(value) => TermKind::Constant(value),
-            TermKind::Unknown(own) => TermKind::Unknown(unknown(own)?),
-            TermKind::Not(a) => TermKind::Not(of(a)?),
-            TermKind::And(ref members) => TermKind::And(all(members)?),
-            TermKind::Or(ref members) => TermKind::Or(all(members)?),
-            TermKind::BitAnd(a, b) => pair(a, b).map(|(a, b)| TermKind::BitAnd(a, b))?,
-            TermKind::BitOr(a, b) => pair(a, b).map(|(a, b)| TermKind::BitOr(a, b))?,
-            TermKind::BitXor(a, b) => pair(a, b).map(|(a, b)| TermKind::BitXor(a, b))?,
-            TermKind::Add(a, b) => pair(a, b).map(|(a, b)| TermKind::Add(a, b))?,
-            TermKind::Multiply(a, b) => pair(a, b).map(|(a, b)| TermKind::Multiply(a, b))?,
-            TermKind::Equal(a, b) => pair(a, b).map(|(a, b)| TermKind::Equal(a, b))?,
-            TermKind::Subtract(a, b) => TermKind::Subtract(of(a)?, of(b)?),
-            TermKind::Divide(a, b) => TermKind::Divide(of(a)?, of(b)?),
-            TermKind::Remainder(a, b) => TermKind::Remainder(of(a)?, of(b)?),
-            TermKind::ShiftLeft(a, b) => TermKind::ShiftLeft(of(a)?, of(b)?),
-            TermKind::ShiftRight(a, b) => TermKind::ShiftRight(of(a)?, of(b)?),
-            TermKind::Less(a, b) => TermKind::Less(of(a)?, of(b)?),
-            TermKind::SignedLess(a, b) => TermKind::SignedLess(of(a)?, of(b)?),
-            TermKind::IfThenElse(a, b, c) => TermKind::IfThenElse(of(a)?, of(b)?, of(c)?),
-            TermKind::Resize(a) => TermKind::Resize(of(a)?),
-            TermKind::Extract(a, low) => TermKind::Extract(of(a)?, low),
-        })
+        let mut kind = with_operands(kind, of, unknown)?;
+        match &mut kind {
+            TermKind::And(members) | TermKind::Or(members) => members.sort_unstable(),
+            // Of two operands without order the later one comes first, and a constant last.
+            TermKind::BitAnd(a, b)
+            | TermKind::BitOr(a, b)
+            | TermKind::BitXor(a, b)
+            | TermKind::Add(a, b)
+            | TermKind::Multiply(a, b)
+            | TermKind::Equal(a, b) => {
+                let is_constant = self.constant_value(*a).is_some() || self.constant_value(*b).is_some();
+                if !is_constant && *a < *b {
+                    std::mem::swap(a, b);
+                }
+            }
+            _ => {}
+        }
+        Some(kind)
     }
 
     /// A constant, if the pool has it.
@@ -81,4 +140,36 @@ impl TermPool {
     ) -> Option<TermRef> {
         self.known.get(&Term { width, kind: TermKind::Constant(value) }).copied()
     }
+}
+
+/// What a kind becomes with other operands, in their order, and unknowns; `None` where one of them has none.
+fn with_operands(
+    kind: &TermKind,
+    of: impl Fn(TermRef) -> Option<TermRef>,
+    unknown: impl Fn(UnknownId) -> Option<UnknownId>,
+) -> Option<TermKind> {
+    let all = |members: &[TermRef]| members.iter().map(|&member| of(member)).collect::<Option<Box<[_]>>>();
+    Some(match *kind {
+        TermKind::Constant(value) => TermKind::Constant(value),
+        TermKind::Unknown(own) => TermKind::Unknown(unknown(own)?),
+        TermKind::Not(a) => TermKind::Not(of(a)?),
+        TermKind::And(ref members) => TermKind::And(all(members)?),
+        TermKind::Or(ref members) => TermKind::Or(all(members)?),
+        TermKind::BitAnd(a, b) => TermKind::BitAnd(of(a)?, of(b)?),
+        TermKind::BitOr(a, b) => TermKind::BitOr(of(a)?, of(b)?),
+        TermKind::BitXor(a, b) => TermKind::BitXor(of(a)?, of(b)?),
+        TermKind::Add(a, b) => TermKind::Add(of(a)?, of(b)?),
+        TermKind::Subtract(a, b) => TermKind::Subtract(of(a)?, of(b)?),
+        TermKind::Multiply(a, b) => TermKind::Multiply(of(a)?, of(b)?),
+        TermKind::Divide(a, b) => TermKind::Divide(of(a)?, of(b)?),
+        TermKind::Remainder(a, b) => TermKind::Remainder(of(a)?, of(b)?),
+        TermKind::ShiftLeft(a, b) => TermKind::ShiftLeft(of(a)?, of(b)?),
+        TermKind::ShiftRight(a, b) => TermKind::ShiftRight(of(a)?, of(b)?),
+        TermKind::Equal(a, b) => TermKind::Equal(of(a)?, of(b)?),
+        TermKind::Less(a, b) => TermKind::Less(of(a)?, of(b)?),
+        TermKind::SignedLess(a, b) => TermKind::SignedLess(of(a)?, of(b)?),
+        TermKind::IfThenElse(a, b, c) => TermKind::IfThenElse(of(a)?, of(b)?, of(c)?),
+        TermKind::Resize(a) => TermKind::Resize(of(a)?),
+        TermKind::Extract(a, low) => TermKind::Extract(of(a)?, low),
+    })
 }

@@ -6,14 +6,15 @@
 //!
 //! Sound: the row has all that a slice's graph is made of, but for what only reports ask. Threads count by which
 //! groups they share (no relation of a model asks for warps), accesses of known places by which bytes they have in
-//! common and what is in them at first. So equal rows are of graphs that a renaming maps onto each other.
+//! common and what is in them at first, instructions by their words, and where a thread does something by what it does before
+//! it here. So equal rows are of graphs that a renaming maps onto each other.
 //!
 //! Needs: nothing. What a relation of a model can ask of threads is a closed list, `BaseRelation`.
 
-use super::Piece;
+use super::{Piece, Place};
 use crate::event::{
     Access, AgentId, CtaId, Edges, Event, EventGraph, EventId, EventKind, LocationId, MbarrierId,
-    ObligationKind, RestrictedFence, Role, SpaEvent, TermKind, TermRef, UnknownId, UnknownKind,
+    ObligationKind, RestrictedFence, Role, Site, SiteId, SpaEvent, TermKind, TermRef, UnknownId, UnknownKind,
 };
 use crate::slice::constraints::Alternative;
 use fencepost_dsl::IndexVec;
@@ -52,6 +53,7 @@ enum About {
     Obligation,
     Cut,
     Asked,
+    Places,
     Writes,
     Parameter,
     Location,
@@ -91,8 +93,11 @@ fn runs(numbers: &[usize]) -> Vec<u32> {
     [count(fields.len())].into_iter().chain(fields).collect()
 }
 
-/// What an event does that has no fields of its own, by number.
-pub struct Doings(IndexVec<EventId, u32>);
+/// What an event does that has no fields of its own, and what a relation of a model may ask of its instruction, by number.
+pub struct Doings {
+    of: IndexVec<EventId, u32>,
+    sites: IndexVec<SiteId, u32>,
+}
 
 impl Doings {
     /// Of all events of a graph.
@@ -106,7 +111,14 @@ impl Doings {
                 *known.entry(format!("{:?}", event.kind)).or_insert(next)
             }
         };
-        Self(graph.events.iter().map(number).collect())
+        let of = graph.events.iter().map(number).collect();
+        let mut words: FxHashMap<(&str, bool), u32> = FxHashMap::default();
+        let site = |site| {
+            let Site { text, is_unread, .. }: &Site = site;
+            let next = count(words.len());
+            *words.entry((text, *is_unread)).or_insert(next)
+        };
+        Self { of, sites: graph.sites.iter().map(site).collect() }
     }
 }
 
@@ -123,6 +135,11 @@ struct Writer<'a> {
     mbarriers: Numbers<MbarrierId>,
     unknowns: Numbers<UnknownId>,
     terms: Numbers<TermRef>,
+    /// In which order events come, and where each is in it.
+    order: Vec<usize>,
+    places: Vec<u32>,
+    /// Of the positions that each thread has here, which in order.
+    ranks: FxHashMap<(Option<AgentId>, u32), u32>,
     /// Where accesses begin and end; of a location with accesses at unknown places there is no list.
     bounds: SortedMap<LocationId, Vec<u32>>,
 }
@@ -130,10 +147,16 @@ struct Writer<'a> {
 impl Piece {
     /// What slices that are alike have in common.
     pub fn key(&self, graph: &EventGraph, doings: &Doings) -> Vec<u32> {
+        let ranks = self.ranks(graph);
+        let order = self.order(graph, doings, &ranks);
+        let mut places = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&place, number)| places[place] = number);
         let mut writer = Writer {
             piece: self,
             graph,
             doings,
+            order,
+            places,
             row: Vec::new(),
             agents: Numbers::new(),
             groups: Numbers::new(),
@@ -142,10 +165,65 @@ impl Piece {
             mbarriers: Numbers::new(),
             unknowns: Numbers::new(),
             terms: Numbers::new(),
+            ranks,
             bounds: self.bounds(graph),
         };
         writer.all();
         writer.row
+    }
+
+    /// The events in an order that does not depend on names: by what their agents do, and in each by what comes first.
+    fn order(
+        &self,
+        graph: &EventGraph,
+        doings: &Doings,
+        ranks: &FxHashMap<(Option<AgentId>, u32), u32>,
+    ) -> Vec<usize> {
+        let offset = |access: &Access| {
+            graph.terms.constant_value(access.offset).and_then(|offset| u32::try_from(offset).ok())
+        };
+        let mut first: FxHashMap<LocationId, u32> = FxHashMap::default();
+        for access in self.kept.iter().filter_map(|&id| graph.events[id].kind.access()) {
+            if let Some(offset) = offset(access) {
+                let first = first.entry(access.location).or_insert(offset);
+                *first = offset.min(*first);
+            }
+        }
+        let mut done: SortedMap<Option<AgentId>, Vec<[u32; 5]>> = SortedMap::new();
+        for &id in &self.kept {
+            let event = &graph.events[id];
+            let site = event.site.map_or(u32::MAX, |site| doings.sites[site]);
+            let (at, width) = event.kind.access().map_or((0, 0), |access| {
+                let from_first = offset(access).map_or(u32::MAX, |offset| offset - first[&access.location]);
+                (from_first, access.width_bytes)
+            });
+            let rank = ranks[&(event.agent, event.position)];
+            done.entry(event.agent).or_default().push([rank, site, doings.of[id], at, width]);
+        }
+        let by_issuer = |agent: Option<AgentId>| agent.map(|agent| graph.hierarchy.issuer(agent));
+        let mut agents: Vec<Option<AgentId>> = done.keys().copied().collect();
+        agents.sort_by_key(|&agent| {
+            let issuer = by_issuer(agent);
+            (done.get(&issuer), issuer, agent != issuer, &done[&agent], agent)
+        });
+        let ranked: FxHashMap<Option<AgentId>, usize> = agents.into_iter().zip(0..).collect();
+        let mut order: Vec<usize> = (0..self.kept.len()).collect();
+        order.sort_by_key(|&place| {
+            let event = &graph.events[self.kept[place]];
+            (ranked[&event.agent], event.position, place)
+        });
+        order
+    }
+
+    fn ranks(&self, graph: &EventGraph) -> FxHashMap<(Option<AgentId>, u32), u32> {
+        let mut positions: SortedMap<Option<AgentId>, SortedSet<u32>> = SortedMap::new();
+        for event in self.kept.iter().map(|&id| &graph.events[id]) {
+            positions.entry(event.agent).or_default().insert(event.position);
+        }
+        let ranked = positions.into_iter().flat_map(|(agent, positions)| {
+            positions.into_iter().zip(0..).map(move |(position, rank)| ((agent, position), rank))
+        });
+        ranked.collect()
     }
 
     fn bounds(&self, graph: &EventGraph) -> SortedMap<LocationId, Vec<u32>> {
@@ -180,6 +258,11 @@ impl Piece {
 }
 
 impl Writer<'_> {
+    /// Where an event of the slice's graph is in the order of the row.
+    fn place_of(&self, event: EventId) -> u32 {
+        self.places[event.index()]
+    }
+
     fn line(&mut self, about: About, fields: &[u32]) {
         self.row.extend([count(fields.len()), about as u32]);
         self.row.extend(fields);
@@ -187,7 +270,7 @@ impl Writer<'_> {
 
     fn all(&mut self) {
         let (piece, graph) = (self.piece, self.graph);
-        for &event in &piece.kept {
+        for event in self.order.clone().into_iter().map(|place| piece.kept[place]) {
             if let Some(conjuncts) = piece.guards.get(&event) {
                 let mut conjuncts: Vec<usize> = conjuncts.iter().map(|&term| self.term(term)).collect();
                 conjuncts.sort_unstable();
@@ -196,18 +279,33 @@ impl Writer<'_> {
             self.event(event);
         }
         for base in Edges::relations() {
-            for edge in piece.edges.of(base) {
-                let condition = self.term(edge.condition);
-                self.line(About::Edge, &[base as u32, edge.from.0, edge.to.0, count(condition)]);
+            let edges = piece.edges.of(base);
+            let mut edges: Vec<(u32, u32, TermRef)> = edges
+                .map(|edge| (self.place_of(edge.from), self.place_of(edge.to), edge.condition))
+                .collect();
+            edges.sort_unstable();
+            for (from, to, condition) in edges {
+                let condition = self.term(condition);
+                self.line(About::Edge, &[base as u32, from, to, count(condition)]);
             }
         }
         for pairs in [&piece.rmw, &piece.decided_stores] {
-            let pairs: Vec<u32> = pairs.iter().flat_map(|&(a, b)| [a.0, b.0]).collect();
-            self.line(About::Pairs, &pairs);
+            let mut pairs: Vec<[u32; 2]> =
+                pairs.iter().map(|&(a, b)| [self.place_of(a), self.place_of(b)]).collect();
+            pairs.sort_unstable();
+            self.line(About::Pairs, pairs.as_flattened());
         }
-        for peer in &piece.peers {
-            let owner = self.cta(peer.owner);
-            self.line(About::Peer, &[peer.access.0, owner, peer.start.0, peer.exit.0]);
+        let mut peers: Vec<_> = piece
+            .peers
+            .iter()
+            .map(|peer| {
+                (self.place_of(peer.access), self.place_of(peer.start), self.place_of(peer.exit), peer.owner)
+            })
+            .collect();
+        peers.sort_unstable();
+        for (access, start, exit, owner) in peers {
+            let owner = self.cta(owner);
+            self.line(About::Peer, &[access, owner, start, exit]);
         }
         self.constraints();
         for own in piece.obligations.iter().map(|&index| &graph.obligations[index]) {
@@ -230,6 +328,16 @@ impl Writer<'_> {
         for &agent in &piece.asked {
             let number = self.agent(agent);
             self.line(About::Asked, &[number, u32::from(agent == piece.centre)]);
+        }
+        if let Some(places) = &piece.places {
+            let mut known = Numbers::new();
+            let of_event = self.order.iter().flat_map(|&at| {
+                let place = places.of[piece.kept[at]];
+                let is_asked = matches!(place, Place::At(place) if places.only == Some(place));
+                [known.of(place).0, usize::from(is_asked), usize::from(place == Place::Nowhere)]
+            });
+            let fields: Vec<u32> = of_event.map(count).collect();
+            self.line(About::Places, &fields);
         }
         for try_that_writes in &graph.writing_tries {
             if let Some(&number) = self.unknowns.0.get(try_that_writes) {
@@ -395,12 +503,12 @@ impl Writer<'_> {
             }
             EventKind::CtaStart(cta) => fields.extend([6, self.cta(*cta)]),
             EventKind::CtaExit(cta) => fields.extend([7, self.cta(*cta)]),
-            _ => fields.extend([8, self.doings.0[id]]),
+            _ => fields.extend([8, self.doings.of[id]]),
         }
         fields.extend(optional(agent));
-        fields.push(event.position);
+        fields.push(self.ranks[&(event.agent, event.position)]);
         fields.extend(optional(guard));
-        fields.extend(optional(event.site.map(|site| site.0 as usize)));
+        fields.extend(optional(event.site.map(|site| self.doings.sites[site] as usize)));
         fields.extend(role);
         self.line(About::Event, &fields);
     }
@@ -498,9 +606,9 @@ impl Writer<'_> {
             match self.piece.unknown(unknown, &of.kind) {
                 UnknownKind::Spins(agent) => fields.extend([0, self.agent(agent)]),
                 UnknownKind::Triggers(agent) => fields.extend([1, self.agent(agent)]),
-                UnknownKind::Read(event) => fields.extend([2, event.0]),
-                UnknownKind::ReadsLast(event) => fields.extend([3, event.0]),
-                UnknownKind::ReadsPromised(event) => fields.extend([4, event.0]),
+                UnknownKind::Read(event) => fields.extend([2, self.place_of(event)]),
+                UnknownKind::ReadsLast(event) => fields.extend([3, self.place_of(event)]),
+                UnknownKind::ReadsPromised(event) => fields.extend([4, self.place_of(event)]),
                 UnknownKind::Elsewhere => fields.push(5),
                 // As it is named in the text, so that different ones are not taken for one.
                 other => {

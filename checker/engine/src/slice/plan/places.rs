@@ -1,0 +1,247 @@
+//! Slices around places: where threads have to do with too many others to be looked at with all of them.
+//!
+//! In a tile that each thread writes a part of and each reads a part of, nearly every thread has to do with every other, but at
+//! each word only a few meet. So of accesses that have bytes in common, directly or by others between them, the pairs are asked
+//! of a slice around that *place*: whoever accesses it, and nothing else in memory but what that depends on. Where many read
+//! what few write, each reader is looked at with the writers. All else that can go wrong is asked of slices around threads,
+//! without the tiles: obligations, loop cuts, and pairs that are not of one place.
+//!
+//! Sound: as for slices around threads (see [`crate::slice`]). Each pair that a flag can hold of is asked of a slice that has
+//! both, or there are no slices; that is counted here.
+//!
+//! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
+//! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags), as those do.
+
+use super::super::piece::{Doings, Piece, Place, Places};
+use super::{ATTEMPTS_MAX, Candidates, Growing, KEY_MAX, Plan};
+use crate::event::{AgentId, EventId};
+use crate::work::{self, Allowance, Work};
+use fencepost_dsl::IndexVec;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+/// Threads that meet at a place and are looked at together; of more, each reader with all that write.
+const TOGETHER_MAX: usize = 16;
+/// Pairs that are gone through.
+const PAIRS_MAX: usize = 4_000_000;
+
+/// Slices that differ, so far.
+struct Found<'p> {
+    plan: &'p Plan<'p>,
+    allowance: &'p Allowance,
+    doings: Doings,
+    seen: FxHashMap<Vec<u32>, usize>,
+    pieces: Vec<Piece>,
+}
+
+impl Found<'_> {
+    /// Adds one, unless it is alike to one that is there; `None` if it is no smaller than the whole, or nothing more may be spent.
+    fn add(&mut self, piece: Piece) -> Option<()> {
+        let graph = self.plan.graph;
+        work::count(Work::Sliced, piece.kept.len());
+        if self.allowance.used_up().is_some() || piece.kept.len() * 2 > graph.events.len() {
+            return None;
+        }
+        let key = piece.key(graph, &self.doings);
+        if key.len() > KEY_MAX {
+            return None;
+        }
+        match self.seen.entry(key) {
+            Entry::Vacant(new) => {
+                new.insert(self.pieces.len());
+                self.pieces.push(piece);
+            }
+            // Of places nobody asks whose they are.
+            Entry::Occupied(known) if piece.asked.contains(&piece.centre) => {
+                self.pieces[*known.get()].alike.push(piece.centre);
+            }
+            Entry::Occupied(_) => {}
+        }
+        Some(())
+    }
+}
+
+impl Plan<'_> {
+    /// The slices around places and those around threads without them, one of each kind; `None` if they do not ask everything,
+    /// or are no smaller than the whole.
+    pub fn pieces_by_place(&self, allowance: &Allowance) -> Option<Vec<Piece>> {
+        if self.claims.candidates.iter().map(Candidates::len).sum::<usize>() > PAIRS_MAX {
+            return None;
+        }
+        let (of, accesses) = self.places();
+        let places = Places { of: Arc::new(of), only: None };
+        let mut found = Found {
+            plan: self,
+            allowance,
+            doings: Doings::new(self.graph),
+            seen: FxHashMap::default(),
+            pieces: self.of_finals()?,
+        };
+        let mut of_place: Vec<SortedSet<(EventId, EventId)>> = vec![SortedSet::new(); accesses.len()];
+        for pair in self.claims.candidates.iter().flat_map(Candidates::pairs) {
+            if let Some(place) = places.shared(pair) {
+                of_place[place].insert(pair);
+            }
+        }
+        for (number, pairs) in of_place.into_iter().enumerate().filter(|(_, pairs)| !pairs.is_empty()) {
+            self.around_place(pairs, &Places { only: Some(number), ..places.clone() }, &mut found)?;
+        }
+        let beside = self.beside_places(&places)?;
+        for &thread in self.events.keys() {
+            let asked = beside.get(&thread).cloned().unwrap_or_default();
+            found.add(self.around_beside(thread, &asked, &places)?)?;
+        }
+        Some(found.pieces)
+    }
+
+    /// Where each event is, and the accesses of each place.
+    fn places(&self) -> (IndexVec<EventId, Place>, Vec<Vec<EventId>>) {
+        let mut of = IndexVec::repeat(Place::Nowhere, self.graph.events.len());
+        for &event in self.of_nobody.iter().filter(|&&event| !self.spots.of.contains_key(&event)) {
+            of[event] = Place::Everywhere;
+        }
+        let mut accesses: Vec<Vec<EventId>> = Vec::new();
+        let mut known = vec![false; self.spots.spots.len()];
+        for first in 0..known.len() {
+            let (mut pending, mut members) = (vec![first], Vec::new());
+            while let Some(spot) = pending.pop() {
+                if std::mem::replace(&mut known[spot], true) {
+                    continue;
+                }
+                let spot = &self.spots.spots[spot];
+                members.extend(spot.readers.iter().chain(&spot.writers).copied());
+                pending.extend(&spot.near);
+            }
+            if !members.is_empty() {
+                members.sort_unstable();
+                members.iter().for_each(|&event| of[event] = Place::At(accesses.len()));
+                accesses.push(members);
+            }
+        }
+        (of, accesses)
+    }
+
+    /// Adds the slices that ask about the accesses of a place.
+    fn around_place(
+        &self,
+        pairs: SortedSet<(EventId, EventId)>,
+        places: &Places,
+        found: &mut Found<'_>,
+    ) -> Option<()> {
+        let asked: SortedSet<EventId> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
+        let threads_of = |reads: bool| -> SortedSet<AgentId> {
+            asked.iter().filter(|&&id| self.is_read(id) == reads).filter_map(|&id| self.thread(id)).collect()
+        };
+        let (readers, writers) = (threads_of(true), threads_of(false));
+        let all: SortedSet<AgentId> = readers.union(&writers).copied().collect();
+        let groups: Vec<SortedSet<AgentId>> = if all.len() <= TOGETHER_MAX {
+            vec![all]
+        } else {
+            let with = |&reader: &AgentId| writers.iter().copied().chain([reader]).collect();
+            let alone: Vec<AgentId> = readers.difference(&writers).copied().collect();
+            if alone.is_empty() { vec![writers.clone()] } else { alone.iter().map(with).collect() }
+        };
+        let mut n_asked = 0;
+        let mut open = pairs;
+        for group in groups {
+            let accesses: Vec<EventId> = asked
+                .iter()
+                .copied()
+                .filter(|&id| self.thread(id).is_some_and(|thread| group.contains(&thread)))
+                .collect();
+            let centre = *group.iter().next()?;
+            let piece = self.of_accesses((centre, SortedSet::new()), group, &accesses, places)?;
+            n_asked += open.len();
+            open.retain(|&(a, b)| !(piece.has(a) && piece.has(b)));
+            n_asked -= open.len();
+            found.add(piece)?;
+        }
+        work::count(Work::Pair, n_asked);
+        open.is_empty().then_some(())
+    }
+
+    /// By thread, the events of the pairs of no place that its slice asks about; `None` if too many threads have to do with many.
+    ///
+    /// Of a thread that has to do with many, such as one that initializes what all use, each of these asks.
+    fn beside_places(&self, places: &Places) -> Option<SortedMap<AgentId, SortedSet<EventId>>> {
+        let pairs = || {
+            let all = self.claims.candidates.iter().flat_map(Candidates::pairs);
+            all.filter(|&pair| places.shared(pair).is_none())
+        };
+        let mut partners: SortedMap<AgentId, SortedSet<AgentId>> = SortedMap::new();
+        for (a, b) in pairs() {
+            if let (Some(a), Some(b)) = (self.thread(a), self.thread(b)) {
+                partners.entry(a).or_default().insert(b);
+                partners.entry(b).or_default().insert(a);
+            }
+        }
+        let is_hub = |thread: AgentId| partners[&thread].len() > self.reach.partners_max;
+        if partners.keys().filter(|&&thread| is_hub(thread)).count() > self.reach.hubs_max {
+            return None;
+        }
+        let mut beside: SortedMap<AgentId, SortedSet<EventId>> = SortedMap::new();
+        for (a, b) in pairs() {
+            let owner = match (self.thread(a), self.thread(b)) {
+                (Some(hub), Some(other)) if is_hub(hub) => Some(other),
+                (one, other) => one.or(other),
+            };
+            if let Some(owner) = owner {
+                beside.entry(owner).or_default().extend([a, b]);
+            }
+        }
+        Some(beside)
+    }
+
+    /// The slice around a thread that asks about what it alone does wrong, and about some events.
+    fn around_beside(&self, centre: AgentId, asked: &SortedSet<EventId>, places: &Places) -> Option<Piece> {
+        let threads = asked.iter().filter_map(|&event| self.thread(event)).chain([centre]).collect();
+        let is_access = |id: &&EventId| self.graph.events[**id].kind.access().is_some();
+        let accesses: Vec<EventId> = asked.iter().filter(is_access).copied().collect();
+        let centre = (centre, SortedSet::from_iter([centre]));
+        let piece = self.of_accesses(centre, threads, &accesses, places)?;
+        asked.iter().all(|&event| piece.has(event)).then_some(piece)
+    }
+
+    /// Of some threads what is no access, some accesses with all that these threads do at their places, and what that depends on.
+    fn of_accesses(
+        &self,
+        (centre, asked): (AgentId, SortedSet<AgentId>),
+        mut threads: SortedSet<AgentId>,
+        accesses: &[EventId],
+        places: &Places,
+    ) -> Option<Piece> {
+        let warps: SortedSet<u32> =
+            threads.iter().map(|&agent| self.graph.hierarchy.warp_of(agent)).collect();
+        threads.extend(warps.iter().filter_map(|warp| self.of_warp.get(warp)).flatten());
+        self.add_delegates(&mut threads);
+        self.add_company(&mut threads);
+        for _ in 0..ATTEMPTS_MAX {
+            if threads.len() > self.reach.threads_max {
+                return None;
+            }
+            let mut growing = Growing::new(self, &threads);
+            growing.terms = self.asked_terms(&asked);
+            self.of_nobody.iter().for_each(|&event| growing.keep(event));
+            for &event in threads.iter().flat_map(|thread| &self.events[thread]) {
+                if self.graph.events[event].kind.access().is_none() {
+                    growing.keep(event);
+                }
+            }
+            for &access in accesses {
+                growing.keep(access);
+                growing.places.extend(self.spots.of.get(&access));
+            }
+            growing.grow();
+            let mut piece = self.asking(growing, centre, asked.clone())?;
+            piece.places = Some(places.clone());
+            match self.missing(&piece) {
+                Ok(()) => return Some(piece),
+                Err(Some(another)) if threads.insert(another) => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+}
