@@ -166,9 +166,16 @@ pub struct TermPool {
     unknowns: IndexVec<UnknownId, Unknown>,
     known: FxHashMap<Term, TermRef>,
     /// What some unknowns are, where those who got them have met the others.
-    definitions: FxHashMap<UnknownId, TermRef>,
+    definitions: FxHashMap<UnknownId, Definition>,
     /// The constraints that say so, which exclude nothing.
     defining: FxHashMap<TermRef, TermRef>,
+}
+
+/// What an unknown is, and the constraint that says so.
+#[derive(Clone, Copy, Debug)]
+struct Definition {
+    value: TermRef,
+    constraint: TermRef,
 }
 
 /// How far a [`TermPool`] had got, for taking back what was built since.
@@ -306,7 +313,7 @@ impl TermPool {
     /// Says what an unknown is, where whoever got it has met those it is of, and by which constraint.
     pub fn define(&mut self, unknown: TermRef, value: TermRef, constraint: TermRef) {
         if let TermKind::Unknown(id) = *self.kind(unknown) {
-            self.definitions.insert(id, value);
+            self.definitions.insert(id, Definition { value, constraint });
             self.defining.insert(constraint, unknown);
         }
     }
@@ -321,7 +328,7 @@ impl TermPool {
     /// What an unknown is, if that is known: for dependencies, which go through it, and for running threads in turns. That it
     /// is so is stated by a constraint.
     pub fn definition(&self, unknown: UnknownId) -> Option<TermRef> {
-        self.definitions.get(&unknown).copied()
+        self.definitions.get(&unknown).map(|definition| definition.value)
     }
     /// The term of an unknown.
     pub fn unknown_term(&mut self, unknown: UnknownId) -> TermRef {

@@ -231,7 +231,7 @@ impl Piece {
                 (access.offset, access.value) = (here.term(access.offset), here.term(access.value));
             }
             if let Role::Spin(unknown) = &mut event.role {
-                *unknown = here.unknown(*unknown).unwrap_or(*unknown);
+                *unknown = here.unknown(*unknown).expect("a try of the slice has its unknown");
             }
             event
         });

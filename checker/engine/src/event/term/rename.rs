@@ -1,6 +1,6 @@
 //! What terms become when unknowns change places, or only some are there.
 
-use super::{Term, TermKind, TermPool, TermRef, Unknown, UnknownId, UnknownKind};
+use super::{Definition, Term, TermKind, TermPool, TermRef, Unknown, UnknownId, UnknownKind};
 use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::SortedSet;
@@ -41,7 +41,8 @@ impl TermPool {
             if kept.insert(term) {
                 pending.extend(self.operands(term));
                 if let TermKind::Unknown(unknown) = self.terms[term].kind {
-                    pending.extend(self.definition(unknown));
+                    let definition = self.definitions.get(&unknown);
+                    pending.extend(definition.into_iter().flat_map(|own| [own.value, own.constraint]));
                 }
             }
         }
@@ -74,8 +75,12 @@ impl TermPool {
             }
         }
         for (&unknown, own) in restricted.unknowns.iter().zip(restricted.pool.unknowns.ids()) {
-            if let Some(value) = self.definition(unknown).and_then(|value| restricted.terms.get(&value)) {
-                restricted.pool.definitions.insert(own, *value);
+            if let Some(&Definition { value, constraint }) = self.definitions.get(&unknown)
+                && let (Some(&value), Some(&constraint)) =
+                    (restricted.terms.get(&value), restricted.terms.get(&constraint))
+            {
+                let term = restricted.pool.unknown_term(own);
+                restricted.pool.define(term, value, constraint);
             }
         }
         restricted

@@ -143,7 +143,7 @@ impl Plan<'_> {
             let alone: Vec<AgentId> = readers.difference(&writers).copied().collect();
             if alone.is_empty() { vec![writers.clone()] } else { alone.iter().map(with).collect() }
         };
-        let mut n_asked = 0;
+        work::count(Work::Pair, pairs.len());
         let mut open = pairs;
         for group in groups {
             let accesses: Vec<EventId> = asked
@@ -153,12 +153,9 @@ impl Plan<'_> {
                 .collect();
             let centre = *group.iter().next()?;
             let piece = self.of_accesses((centre, SortedSet::new()), group, &accesses, places)?;
-            n_asked += open.len();
             open.retain(|&(a, b)| !(piece.has(a) && piece.has(b)));
-            n_asked -= open.len();
             found.add(piece)?;
         }
-        work::count(Work::Pair, n_asked);
         open.is_empty().then_some(())
     }
 
