@@ -491,6 +491,32 @@ fn a_thread_in_no_slice_is_missed() {
     assert_eq!(checked(&sealed(files, Some(root))).expect_err("one is missing").code, "coverage::thread");
 }
 
+/// Slices around places ask about accesses, not about threads, and each of the threads has one of its own.
+#[test]
+fn slices_around_places_stand_for_no_thread() {
+    let text = "kernel k { launch { warps: 2, lanes: 8 } shared t[16][16]: u32 = 0;
+        for i in 0..16 { st [t[tid][i]], i; }
+        bar.sync 0;
+        var sum: u32 = 0;
+        for i in 0..16 { sum += ld [t[i][tid]]; }
+        bar.sync 0;
+        st [t[tid][0]], sum; }";
+    let (files, verdict) = of_text(text, |config| Config { treatment: Treatment::BY_PLACE, ..config });
+    assert_eq!(verdict, Verdict::Proved);
+    checked(&files).expect("it is confirmed");
+    let slices = |root: &mut Value| root["parts"][0]["slices"].as_array_mut().expect("a list").clone();
+    let is_of_place = |slice: &Value| slice["places"]["only"].is_u64();
+    assert!(slices(&mut json(&files)).iter().any(is_of_place));
+    let mut root = json(&files);
+    for slice in root["parts"][0]["slices"].as_array_mut().expect("a list") {
+        if !is_of_place(slice) {
+            // As if it were about a place that it has nothing at.
+            slice["places"]["only"] = Value::from(1_000_000);
+        }
+    }
+    assert_eq!(checked(&sealed(files, Some(root))).expect_err("no thread has one").code, "coverage::thread");
+}
+
 /// A tile that every thread writes its part of, and one that all of it is copied from.
 const TILE: &str = "kernel k { launch { warps: 2, lanes: 32 } shared t[256]: u32 = 0; global out[256]: u32;
     for i in 0..4 { st [t[tid * 4 + i]], tid; }
