@@ -403,6 +403,23 @@ fn blocks_have_dimensions() {
 }
 
 #[test]
+fn launches_of_one_import_have_shapes_of_their_own() {
+    let harness = "global data[64]: u32 = 0; import \"k.ptx\" entry k as k {
+        launch wide { block: [32, 2] } launch high { block: [2, 32] } launch flat { block: 64 }
+        param 0 = &data; param 1 = 0; final { assert [data[0]] == 1 && [data[33]] == ntid; } }";
+    let code =
+        "mov.u32 %r3, %tid.y; mov.u32 %r4, %ntid.x; mad.lo.s32 %r5, %r3, %r4, %r2; mul.wide.u32 %rd2, %r5, 4;
+        add.s64 %rd2, %rd1, %rd2; mov.u32 %r6, %ntid.y; mul.lo.s32 %r6, %r6, %r4; mov.u32 %r7, %tid.x;
+        setp.eq.u32 %p1, %r5, 0; selp.b32 %r6, 1, %r6, %p1; st.global.u32 [%rd2], %r6;";
+    let source = || Source::text("k.fence", harness).with("k.ptx", MODULE.replace("BODY", code));
+    let report = check(source(), &Options::default()).expect("it is well-formed");
+    assert_eq!((report.verdict(), report.launches().len()), (Verdict::Proved, 3), "{}", report.to_brief());
+    // A launch from outside has one axis, whatever those of the file have.
+    let report = check(source(), &Options::default().launch("warps=2,lanes=32")).expect("it is well-formed");
+    assert_eq!(report.verdict(), Verdict::Proved, "{}", report.to_brief());
+}
+
+#[test]
 fn reports_show_the_line_of_the_source() {
     let harness = text("spin_lock.fence");
     let module = text("spin_lock.ptx").replacen("st.release", "st.relaxed", 1);

@@ -296,7 +296,7 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::ptx-parameter", "a parameter that is a structure, or whose address is taken"),
     ("unsupported::ptx-operand", "an operand of PTX that this version does not check"),
     ("unsupported::matrix-descriptor", "a descriptor of a matrix that is not known before the kernel runs"),
-    ("unsupported::launch-block", "blocks whose last warp is not full, or of several shapes"),
+    ("unsupported::launch-block", "blocks whose last warp is not full"),
     ("unsupported::flat-address", "an address that depends on what was read, in a place that is not checked"),
     ("unsupported::instruction", "a PTX instruction that this version does not check"),
     ("unsupported::host-instruction", "the host does not execute this instruction"),

@@ -267,7 +267,6 @@ const LINES: &[&str] = &[
     "let (a, b) = ld.v2 [s[0]];",
     "let a, b = ld.v2 [s[0]];",
     "if warpid == 0 && elect.sync { }",
-    "let v = tid.x;",
     "let v = %warpid;",
     "let v = lane;",
     "let v = lane_id;",

@@ -129,7 +129,7 @@ impl<'a> Place<'a> {
         let name = self.here.split([' ', ';', ')', ',', ']']).next()?;
         let (register, axis) = name.split_once('.')?;
         let is_one = register.ends_with("id") && ["x", "y", "z"].contains(&axis);
-        is_one.then(|| format!("special registers have one dimension: `{register}`"))
+        is_one.then(|| format!("this register has no axes: `{register}`"))
     }
 
     /// The result of an instruction where its first operand should be.

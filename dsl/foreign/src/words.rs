@@ -4,15 +4,27 @@
 /// that a line has is taken.
 pub const WORDS: &[(&str, &str)] = &[
     ("nanosleep", "`nanosleep.u32 20;`, or nothing: time does not count here"),
-    ("%ctaid*", "special registers have no `%` and one dimension: `ctaid`"),
-    ("%tid*", "special registers have no `%` and one dimension: `tid`"),
+    (
+        "%ctaid*",
+        "special registers have no `%`: `ctaid`, or `ctaid.x` and `ctaid.y` in a launch with `grid: [4, 2]`",
+    ),
+    (
+        "%tid*",
+        "special registers have no `%`: `tid`, or `tid.x` and `tid.y` in a launch with `block: [32, 8]`",
+    ),
     ("%laneid", "special registers have no `%`: `laneid`"),
     ("%warpid", "special registers have no `%`: `warpid`"),
     ("%clusterid*", "special registers have no `%` and one dimension: `clusterid`"),
     ("%cluster_ctarank", "special registers have no `%`: `cluster_ctarank`"),
     ("%cluster_ctaid*", "special registers have no `%` and one dimension: `cluster_ctarank`"),
-    ("%ntid*", "special registers have no `%` and one dimension: `ntid`"),
-    ("%nctaid*", "special registers have no `%` and one dimension: `nctaid`"),
+    (
+        "%ntid*",
+        "special registers have no `%`: `ntid`, or `ntid.x` and `ntid.y` in a launch with `block: [32, 8]`",
+    ),
+    (
+        "%nctaid*",
+        "special registers have no `%`: `nctaid`, or `nctaid.x` and `nctaid.y` in a launch with `grid: [4, 2]`",
+    ),
     ("%smid", NO_SM),
     ("%nsmid", NO_SM),
     ("%clock*", NO_TIME),

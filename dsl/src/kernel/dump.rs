@@ -1,8 +1,8 @@
 //! A resolved program as text, for `emit program`: the debug form of its parts, without source positions.
 
 use super::program::{
-    Address, AddressBase, ElementKind, Expression, ExpressionKind, HostCall, Instruction, Kernel, Object,
-    Program, Register, RegisterId, ResolvedOperand, Statement, StatementKind, Width,
+    Address, AddressBase, Coordinate, ElementKind, Expression, ExpressionKind, HostCall, Instruction, Kernel,
+    Object, Program, Register, RegisterId, ResolvedOperand, Statement, StatementKind, Width,
 };
 use crate::index::IndexVec;
 use crate::vocabulary::Proxy;
@@ -57,13 +57,15 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
     for launch in &kernel.launches {
         let _ = writeln!(
             out,
-            "  launch {} gpus {} ctas {} cluster {} warps {} lanes {}{}{}",
+            "  launch {} gpus {} ctas {} cluster {} warps {} lanes {}{}{}{}{}",
             launch.name,
             launch.gpus,
             launch.ctas,
             launch.cluster,
             launch.warps,
             launch.lanes,
+            launch.block.map_or_else(String::new, |sizes| format!(" block {sizes:?}")),
+            launch.grid.map_or_else(String::new, |sizes| format!(" grid {sizes:?}")),
             if launch.cooperative { " cooperative" } else { "" },
             launch.registers.map_or_else(String::new, |registers| format!(" registers {registers}"))
         );
@@ -255,6 +257,9 @@ impl Names<'_> {
         match &expression.kind {
             ExpressionKind::Constant(value) => format!("{value}:{width}"),
             ExpressionKind::Register(register) => self.register(*register),
+            ExpressionKind::Coordinate(Coordinate::Along(extent, axis)) => {
+                format!("{extent:?}.{axis:?}").to_lowercase()
+            }
             ExpressionKind::Coordinate(coordinate) => format!("{coordinate:?}").to_lowercase(),
             ExpressionKind::Unary(op, operand) => format!("{op:?}({})", self.expression(operand)),
             ExpressionKind::Binary(op, left, right) => {

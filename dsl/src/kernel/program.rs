@@ -23,6 +23,7 @@ pub use instruction::{
     AccessOp, AtomicOp, BarrierKind, BarrierReduction, Exchange, ExchangeKind, GridDependency, Instruction,
     InstructionKind, LaneReduction, ResolvedOperand, Shuffle, Vote,
 };
+pub use launch::{Axis, Coordinate, Extent, Launch, Placement};
 pub use multimem::MultimemOp;
 pub use spa::{Channel, SpaLaunch, SpaOp};
 pub use synchronization::{
@@ -33,6 +34,7 @@ mod asynchronous;
 pub mod flat;
 mod host;
 mod instruction;
+mod launch;
 mod multimem;
 mod operator;
 mod spa;
@@ -197,73 +199,6 @@ pub struct Parameter {
     pub max: u64,
     /// Its declaration.
     pub span: Span,
-}
-
-/// The shape of a launch. Each dimension is at least 1.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Launch {
-    /// `default` if the source gives none.
-    pub name: String,
-    /// Devices.
-    pub gpus: u32,
-    /// CTAs per device.
-    pub ctas: u32,
-    /// CTAs per cluster; divides `ctas`.
-    pub cluster: u32,
-    /// Warps per CTA.
-    pub warps: u32,
-    /// Threads per warp, at most 32.
-    pub lanes: u32,
-    /// Whether it is a cooperative launch, all of whose CTAs run at the same time, on all devices (LT-5).
-    pub cooperative: bool,
-    /// Registers of each thread at the start, for `setmaxnreg` (AS-41); a warp stands for its warpgroup.
-    pub registers: Option<u32>,
-    /// Where it is declared; the kernel's name where it is not.
-    pub span: Span,
-    /// The threads one by one, where they form no grid (litmus tests); the dimensions then count nothing.
-    pub placement: Option<Vec<Placement>>,
-    /// Of a kernel for an SPA machine, where its CTAs run and who takes part besides; such a kernel is no PTX.
-    pub spa: Option<SpaLaunch>,
-}
-
-impl Launch {
-    /// A launch of a single thread.
-    pub fn single(name: impl Into<String>, span: Span) -> Self {
-        Self {
-            name: name.into(),
-            gpus: 1,
-            ctas: 1,
-            cluster: 1,
-            warps: 1,
-            lanes: 1,
-            cooperative: false,
-            registers: None,
-            span,
-            placement: None,
-            spa: None,
-        }
-    }
-
-    /// Clusters per device.
-    pub fn n_clusters(&self) -> u32 {
-        self.ctas / self.cluster.max(1)
-    }
-
-    /// Whether all CTAs are known to run at the same time; those of one cluster always do (LT-5).
-    ///
-    /// Who waits for whom is not what litmus tests and kernels of SPA machines are checked for: all of them run.
-    pub fn is_co_resident(&self) -> bool {
-        self.cooperative || self.placement.is_some() || self.spa.is_some()
-    }
-}
-
-/// Where one thread of a litmus test lives: alone in its warp, its CTA alone in its cluster.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Placement {
-    /// Device.
-    pub gpu: u32,
-    /// CTA on its device.
-    pub cta: u32,
 }
 
 /// An object: a named array of elements over some bytes.
@@ -536,64 +471,6 @@ pub enum ExpressionKind {
     /// What a register of a thread (by its index in the launch) holds when the thread ends; only inside
     /// [`LitmusCondition`].
     FinalRegister(u32, RegisterId),
-}
-
-/// PTX special registers (without `%`) in one dimension.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Coordinate {
-    /// Thread index in the CTA.
-    Tid,
-    /// Threads per CTA.
-    Ntid,
-    /// Thread index in the warp.
-    Laneid,
-    /// Warp index in the CTA.
-    Warpid,
-    /// Warps per CTA.
-    Nwarpid,
-    /// CTA index in the grid of its device.
-    Ctaid,
-    /// CTAs in the grid of one device.
-    Nctaid,
-    /// Cluster index on its device.
-    Clusterid,
-    /// Clusters per device.
-    Nclusterid,
-    /// CTA index in its cluster.
-    ClusterCtarank,
-    /// CTAs per cluster.
-    ClusterNctarank,
-    /// Device index.
-    Gpuid,
-    /// Number of devices.
-    Ngpuid,
-    /// 0 for a thread of an SM, else which client it is. No PTX register: `client` blocks of SPA kernels are chosen by it.
-    Client,
-    /// Thread index in the launch. No PTX register: litmus tests choose each thread's code by it.
-    Thread,
-}
-
-impl Coordinate {
-    /// Whether it is a dimension of the launch, the same for all its threads.
-    pub fn is_dimension(self) -> bool {
-        match self {
-            Self::Ntid
-            | Self::Nwarpid
-            | Self::Nctaid
-            | Self::Nclusterid
-            | Self::ClusterNctarank
-            | Self::Ngpuid => true,
-            Self::Tid
-            | Self::Laneid
-            | Self::Warpid
-            | Self::Ctaid
-            | Self::Clusterid
-            | Self::ClusterCtarank
-            | Self::Gpuid
-            | Self::Client
-            | Self::Thread => false,
-        }
-    }
 }
 
 /// Unary operators.

@@ -2,7 +2,7 @@
 
 use super::interpreter::Thread;
 use fencepost_dsl::index::Id;
-use fencepost_dsl::kernel::program::{BinaryOp, Coordinate, Expression, ExpressionKind, UnaryOp};
+use fencepost_dsl::kernel::program::{BinaryOp, Coordinate, Expression, ExpressionKind, Extent, UnaryOp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A value, and the positions of the reads it was computed from.
@@ -111,6 +111,25 @@ fn coordinate(which: Coordinate, thread: &Thread) -> u32 {
     match which {
         Coordinate::Tid => thread.warp * launch.lanes + thread.lane,
         Coordinate::Ntid => launch.warps * launch.lanes,
+        Coordinate::Along(extent, axis) => {
+            let (sizes, index) = match extent {
+                Extent::Tid | Extent::Ntid => (launch.block(), coordinate(Coordinate::Tid, thread)),
+                Extent::Ctaid | Extent::Nctaid => (launch.grid(), coordinate(Coordinate::Ctaid, thread)),
+            };
+            let mut place = [0; 3];
+            for _ in 0..index {
+                for (digit, size) in place.iter_mut().zip(sizes) {
+                    *digit = (*digit + 1) % size;
+                    if *digit > 0 {
+                        break;
+                    }
+                }
+            }
+            match extent {
+                Extent::Tid | Extent::Ctaid => place[axis as usize],
+                Extent::Ntid | Extent::Nctaid => sizes[axis as usize],
+            }
+        }
         Coordinate::Laneid => thread.lane,
         Coordinate::Warpid => thread.warp,
         Coordinate::Nwarpid => launch.warps,

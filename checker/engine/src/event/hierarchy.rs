@@ -366,6 +366,10 @@ impl Hierarchy {
         let launch = self.launch_of(agent);
         match coordinate {
             Coordinate::Tid => thread.warp * launch.lanes + thread.lane,
+            Coordinate::Along(extent, axis) => {
+                let tid = self.coordinate(agent, Coordinate::Tid);
+                launch.along(extent, axis, tid, self.coordinate(agent, Coordinate::Ctaid))
+            }
             Coordinate::Ntid => launch.warps * launch.lanes,
             Coordinate::Laneid => thread.lane,
             Coordinate::Warpid => thread.warp,

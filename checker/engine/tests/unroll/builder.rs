@@ -120,6 +120,8 @@ pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
         cluster: ctas,
         warps,
         lanes,
+        block: None,
+        grid: None,
         cooperative: false,
         registers: None,
         span: span(),

@@ -54,6 +54,10 @@ impl Thread {
     pub fn coordinate(self, which: Coordinate, launch: &Launch) -> Result<u32, String> {
         Ok(match which {
             Coordinate::Tid => self.warp * launch.lanes + self.lane,
+            Coordinate::Along(extent, axis) => {
+                let tid = self.warp * launch.lanes + self.lane;
+                launch.along(extent, axis, tid, self.cluster * launch.cluster + self.rank)
+            }
             Coordinate::Ntid => launch.warps * launch.lanes,
             Coordinate::Laneid => self.lane,
             Coordinate::Warpid => self.warp,

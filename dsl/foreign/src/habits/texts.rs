@@ -82,7 +82,7 @@ pub const VALUES: Habits = &[
     ("let @ = * >>> *", "`>>`: values have no sign, so it fills with zeros"),
     ("*??*", "`c ? a : b`: a value is always there"),
     ("let @ = `*", "values are numbers: `1`, `0xff`"),
-    ("let @ = ~.x *;", "special registers have one dimension: `{2}`"),
+    ("let @ = ~.x *;", "this register has no axes: `{2}`"),
     ("let @ = 0b*", "numbers are decimal or hexadecimal: `0x5`"),
     ("let @ = @e@;", "floating-point values are their bits: `0x447a0000` is 1000.0"),
     ("let @ = u32(*);", "a conversion stands behind: `{2} as u32`"),

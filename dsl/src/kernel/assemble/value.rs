@@ -2,7 +2,9 @@
 
 use super::{Emit, Frame, Reg};
 use crate::kernel::isa::since;
-use crate::kernel::program::{BinaryOp, Coordinate, Expression, ExpressionKind, UnaryOp, Width};
+use crate::kernel::program::{
+    Axis, BinaryOp, Coordinate, Expression, ExpressionKind, Extent, UnaryOp, Width,
+};
 
 /// A number, or what a register holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +85,7 @@ impl Emit<'_> {
         let is_partial = launch.lanes < 32 && launch.warps > 1;
         let value = match coordinate {
             Coordinate::Ntid => number(launch.warps * launch.lanes),
+            Coordinate::Along(extent, axis) => self.along(extent, axis, expression),
             Coordinate::Nwarpid => number(launch.warps),
             Coordinate::Nctaid => number(launch.ctas),
             Coordinate::Nclusterid => number(launch.n_clusters()),
@@ -128,6 +131,32 @@ impl Emit<'_> {
         };
         self.coordinates.insert(coordinate, value);
         value
+    }
+
+    /// One element of a register that is a vector. What is launched has one axis, so it is computed from the index along that.
+    fn along(&mut self, extent: Extent, axis: Axis, expression: &Expression) -> Value {
+        let launch = self.launch;
+        let (whole, [x, y, z]) = match extent {
+            Extent::Tid => (self.coordinate(Coordinate::Tid, expression), launch.block()),
+            Extent::Ctaid => (self.coordinate(Coordinate::Ctaid, expression), launch.grid()),
+            Extent::Ntid | Extent::Nctaid => {
+                return Value::Number(u128::from(launch.along(extent, axis, 0, 0)), 32);
+            }
+        };
+        let (step, size) = match axis {
+            Axis::X => (1, x),
+            Axis::Y => (x, y),
+            Axis::Z => (x * y, z),
+        };
+        let Value::Reg(mut at) = whole else { return whole };
+        for (op, number) in [("div", step), ("rem", size)] {
+            if op == "rem" || number > 1 {
+                let part = self.fresh(32);
+                self.prologue.push(format!("\t{op}.u32 {part}, {at}, {number};"));
+                at = part;
+            }
+        }
+        Value::Reg(at)
     }
 
     /// A special register, read before the body.

@@ -5,7 +5,7 @@ use super::memory::{Memory, TENSORMAP_BYTES};
 use super::resized;
 use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
-use crate::kernel::ast::{self, ExprKind, SettingValue, StatementKind as Ast};
+use crate::kernel::ast::{self, SettingValue, StatementKind as Ast};
 use crate::kernel::program::{
     ElementKind, Expression, ExpressionKind, FlatMemory, Kernel, Launch, Parameter,
 };
@@ -23,10 +23,10 @@ pub(super) const MAP_HELP: &str = "a tensor map is declared outside of the `impo
 
 /// What an `import` says.
 pub(super) struct Harness {
-    /// Threads of a CTA in each dimension.
-    pub block: [u32; 3],
-    /// CTAs in each dimension.
-    pub grid: [u32; 3],
+    /// Whether some launch has threads along more than one axis.
+    pub has_axes_of_threads: bool,
+    /// Whether some launch has CTAs along more than one axis.
+    pub has_axes_of_ctas: bool,
     /// Values of parameters, of 64 bits.
     pub parameters: SortedMap<usize, Expression>,
     /// Values of environment registers.
@@ -86,15 +86,14 @@ impl Checker {
         let mut memory = Memory::default();
         memory.place_common(&body);
         let mut given = Settings::default();
-        let mut shapes: Vec<(Launch, [u32; 3], [u32; 3])> = Vec::new();
+        let mut launches: Vec<Launch> = Vec::new();
         let mut failed = false;
         for statement in &import.body.statements {
             let place = statement.place.0;
             failed |= match &statement.kind {
                 Ast::Launch { name, fields } => {
-                    let launches: Vec<Launch> = shapes.iter().map(|(launch, ..)| launch.clone()).collect();
-                    let shape = body.import_launch((name.as_ref(), fields), place, &launches);
-                    shape.map(|shape| shapes.push(shape)).is_err()
+                    let launch = body.resolve_launch(name.as_ref(), fields, place, &launches);
+                    launch.map(|launch| launches.push(launch)).is_err()
                 }
                 Ast::Setting(setting) => body.setting(setting, entry, &memory, &mut given).is_err(),
                 _ => false,
@@ -103,11 +102,11 @@ impl Checker {
         if failed {
             return Err(Reported);
         }
-        let (launches, block, grid) = body.one_shape(shapes, entry, span)?;
+        body.check_launches(&launches, entry, span)?;
         let Settings { parameters, values, environment, dynamic } = given;
         let harness = Harness {
-            block,
-            grid,
+            has_axes_of_threads: launches.iter().any(|launch| launch.block.is_some()),
+            has_axes_of_ctas: launches.iter().any(|launch| launch.grid.is_some()),
             parameters: values,
             environment,
             dynamic_bytes: dynamic.map(|(bytes, _)| bytes),
@@ -161,114 +160,18 @@ struct Settings {
 }
 
 impl Body<'_> {
-    /// A launch, with `block` and `grid` in dimensions.
-    fn import_launch(
-        &mut self,
-        (name, fields): (Option<&ast::Name>, &[(ast::Name, ast::Expr)]),
-        span: Span,
-        earlier: &[Launch],
-    ) -> Resolved<(Launch, [u32; 3], [u32; 3])> {
-        let (mut block, mut grid) = (None, None);
-        let mut plain = Vec::new();
-        for (field, value) in fields {
-            let shape = match field.text.as_str() {
-                "block" => &mut block,
-                "grid" => &mut grid,
-                _ => {
-                    plain.push((field.clone(), value.clone()));
-                    continue;
-                }
-            };
-            *shape = Some((self.sizes(field, value)?, field.place));
-        }
-        let literal = |text: &str, number: u32, place: ast::Place| {
-            let name = ast::Name { text: text.to_owned(), place };
-            (name, ast::Expr::new(place, ExprKind::Literal(number.to_string())))
-        };
-        if let Some((sizes, place)) = block {
-            let threads = sizes.iter().fold(1_u32, |all, &size| all.saturating_mul(size));
-            if threads > 32 && !threads.is_multiple_of(32) {
-                let message = format!("a block of {threads} threads has a warp that is not full");
-                let error = Diagnostic::new("unsupported::launch-block", message, place.0, "not whole warps");
-                return Err(self.report(error.with_help("take a multiple of 32, or at most 32 threads")));
-            }
-            plain.push(literal("warps", threads.div_ceil(32), place));
-            plain.push(literal("lanes", threads.min(32), place));
-        }
-        if let Some((sizes, place)) = grid {
-            plain.push(literal(
-                "ctas",
-                sizes.iter().fold(1_u32, |all, &size| all.saturating_mul(size)),
-                place,
-            ));
-        }
-        let launch = self.resolve_launch(name, &plain, span, earlier)?;
-        let block = block.map_or([launch.warps * launch.lanes, 1, 1], |(sizes, _)| sizes);
-        let grid = grid.map_or([launch.ctas, 1, 1], |(sizes, _)| sizes);
-        Ok((launch, block, grid))
-    }
-
-    /// `32`, `[32, 8]`
-    fn sizes(&mut self, field: &ast::Name, value: &ast::Expr) -> Resolved<[u32; 3]> {
-        let parts = match &value.kind {
-            ExprKind::List(parts) => parts.as_slice(),
-            _ => std::slice::from_ref(value),
-        };
-        let mut sizes = [1; 3];
-        if parts.is_empty() || parts.len() > 3 {
-            let message = format!("`{}` has one to three dimensions", field.text);
-            return Err(self.report(Diagnostic::new(
-                "validate::launch-dimension",
-                message,
-                value.place.0,
-                "others",
-            )));
-        }
-        for (size, part) in sizes.iter_mut().zip(parts) {
-            let found = self.checker.evaluate(part)?;
-            match u32::try_from(found) {
-                Ok(found @ 1..) => *size = found,
-                _ => {
-                    let message = format!("`{}` is {found}", field.text);
-                    let error = Diagnostic::new(
-                        "validate::launch-dimension",
-                        message,
-                        part.place.0,
-                        "must be at least 1",
-                    );
-                    return Err(self.report(error));
-                }
-            }
-        }
-        Ok(sizes)
-    }
-
-    /// The launches, and the dimensions that they have in common.
-    fn one_shape(
-        &mut self,
-        shapes: Vec<(Launch, [u32; 3], [u32; 3])>,
-        entry: &Function,
-        span: Span,
-    ) -> Resolved<(Vec<Launch>, [u32; 3], [u32; 3])> {
+    /// What the module says of how the kernel is launched holds for all launches.
+    fn check_launches(&mut self, launches: &[Launch], entry: &Function, span: Span) -> Resolved<()> {
         let directive = |word: &str| entry.directives.iter().find(|(name, _)| name.text == word);
         let (required, clusters) = (directive("reqntid"), directive("reqnctapercluster"));
-        let Some(&(_, block, grid)) = shapes.first() else {
+        if launches.is_empty() {
             let message = "nothing says how this kernel is launched";
             let error = Diagnostic::new("validate::import-setting", message, span, "no launch");
             return Err(
                 self.report(error.with_help("write `launch { ctas: 2, block: [32, 1] }` in the `import`"))
             );
-        };
-        let is_flat = |sizes: &[u32; 3]| sizes[1] == 1 && sizes[2] == 1;
-        for (launch, other_block, other_grid) in &shapes {
-            let differs =
-                |one: &[u32; 3], other: &[u32; 3]| one != other && !(is_flat(one) && is_flat(other));
-            if differs(&block, other_block) || differs(&grid, other_grid) {
-                let message = "launches of several dimensions have one shape";
-                let error =
-                    Diagnostic::new("unsupported::launch-block", message, launch.span, "another shape");
-                return Err(self.report(error.with_help("write an `import` for each shape")));
-            }
+        }
+        for launch in launches {
             if let Some((name, numbers)) = clusters {
                 let wanted: u64 = numbers.iter().product();
                 if wanted != u64::from(launch.cluster) {
@@ -292,7 +195,7 @@ impl Body<'_> {
                 }
             }
         }
-        Ok((shapes.into_iter().map(|(launch, ..)| launch).collect(), block, grid))
+        Ok(())
     }
 
     fn setting(

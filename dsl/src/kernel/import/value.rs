@@ -8,7 +8,9 @@ use super::memory::TENSORMAP_BYTES;
 use super::resized;
 use crate::diagnostic::Diagnostic;
 use crate::kernel::program::flat::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
-use crate::kernel::program::{BinaryOp, Coordinate, Expression, ExpressionKind, RegisterId, Width};
+use crate::kernel::program::{
+    Axis, BinaryOp, Coordinate, Expression, ExpressionKind, Extent, RegisterId, Width,
+};
 use crate::ptx::module::{Operand, OperandKind};
 use crate::span::Span;
 
@@ -126,58 +128,41 @@ impl Lower<'_, '_> {
         Expression { span, width: 32, kind: ExpressionKind::Coordinate(coordinate) }
     }
 
-    /// An index of one dimension, out of one that counts through all of them.
-    fn dimension(linear: Coordinate, sizes: [u32; 3], axis: usize, span: Span) -> Expression {
-        let at = At(span);
-        let size = |axis: usize| at.constant(u128::from(sizes[axis]), 32);
-        if sizes[1] == 1 && sizes[2] == 1 {
-            return if axis == 0 { Self::coordinate(linear, span) } else { at.constant(0, 32) };
+    /// One element of a special register that is a vector; in launches along one axis it is known which ones are all.
+    fn along(extent: Extent, axis: Axis, has_axes: bool, span: Span) -> Expression {
+        match (axis, extent) {
+            _ if has_axes => Self::coordinate(Coordinate::Along(extent, axis), span),
+            (Axis::X, Extent::Tid) => Self::coordinate(Coordinate::Tid, span),
+            (Axis::X, Extent::Ntid) => Self::coordinate(Coordinate::Ntid, span),
+            (Axis::X, Extent::Ctaid) => Self::coordinate(Coordinate::Ctaid, span),
+            (Axis::X, Extent::Nctaid) => Self::coordinate(Coordinate::Nctaid, span),
+            (_, Extent::Tid | Extent::Ctaid) => At(span).constant(0, 32),
+            (_, Extent::Ntid | Extent::Nctaid) => At(span).constant(1, 32),
         }
-        let all = Self::coordinate(linear, span);
-        match axis {
-            0 => at.binary(BinaryOp::Remainder, all, size(0)),
-            1 => {
-                let rows = at.binary(BinaryOp::Divide, all, size(0));
-                at.binary(BinaryOp::Remainder, rows, size(1))
-            }
-            _ => {
-                at.binary(BinaryOp::Divide, all, at.constant(u128::from(sizes[0]) * u128::from(sizes[1]), 32))
-            }
-        }
-    }
-
-    /// A size in one dimension.
-    fn size(linear: Coordinate, sizes: [u32; 3], axis: usize, span: Span) -> Expression {
-        if axis == 0 && sizes[1] == 1 && sizes[2] == 1 {
-            return Self::coordinate(linear, span);
-        }
-        At(span).constant(u128::from(sizes[axis]), 32)
     }
 
     /// A special register.
     fn special(&mut self, name: &str, span: Span) -> Read<Expression> {
         let at = At(span);
         let (base, axis) = match name.split_once('.') {
-            Some((base, "x")) => (base, 0),
-            Some((base, "y")) => (base, 1),
-            Some((base, "z")) => (base, 2),
-            _ => (name, 0),
+            Some((base, "x")) => (base, Axis::X),
+            Some((base, "y")) => (base, Axis::Y),
+            Some((base, "z")) => (base, Axis::Z),
+            _ => (name, Axis::X),
         };
         let lane = || Self::coordinate(Coordinate::Laneid, span);
         let one_bit = || at.binary(BinaryOp::ShiftLeft, at.constant(1, 32), lane());
         let below = || at.binary(BinaryOp::Subtract, one_bit(), at.constant(1, 32));
-        let (block, grid) = (self.harness.block, self.harness.grid);
+        let (of_threads, of_ctas) = (self.harness.has_axes_of_threads, self.harness.has_axes_of_ctas);
         Ok(match base {
-            "%tid" => Self::dimension(Coordinate::Tid, block, axis, span),
-            "%ntid" => Self::size(Coordinate::Ntid, block, axis, span),
-            "%ctaid" => Self::dimension(Coordinate::Ctaid, grid, axis, span),
-            "%nctaid" => Self::size(Coordinate::Nctaid, grid, axis, span),
+            "%tid" => Self::along(Extent::Tid, axis, of_threads, span),
+            "%ntid" => Self::along(Extent::Ntid, axis, of_threads, span),
+            "%ctaid" => Self::along(Extent::Ctaid, axis, of_ctas, span),
+            "%nctaid" => Self::along(Extent::Nctaid, axis, of_ctas, span),
             "%laneid" => lane(),
             "%warpid" => Self::coordinate(Coordinate::Warpid, span),
             "%nwarpid" => Self::coordinate(Coordinate::Nwarpid, span),
-            "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid"
-                if grid[1] > 1 || grid[2] > 1 =>
-            {
+            "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid" if of_ctas => {
                 let message =
                     format!("`{name}` in a grid of several dimensions is not checked by this version");
                 return Err(Box::new(Diagnostic::new(
@@ -187,8 +172,8 @@ impl Lower<'_, '_> {
                     "read here",
                 )));
             }
-            "%clusterid" | "%cluster_ctaid" if axis > 0 => at.constant(0, 32),
-            "%nclusterid" | "%cluster_nctaid" if axis > 0 => at.constant(1, 32),
+            "%clusterid" | "%cluster_ctaid" if axis != Axis::X => at.constant(0, 32),
+            "%nclusterid" | "%cluster_nctaid" if axis != Axis::X => at.constant(1, 32),
             "%clusterid" => Self::coordinate(Coordinate::Clusterid, span),
             "%nclusterid" => Self::coordinate(Coordinate::Nclusterid, span),
             "%cluster_ctaid" | "%cluster_ctarank" => Self::coordinate(Coordinate::ClusterCtarank, span),

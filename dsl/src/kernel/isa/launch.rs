@@ -18,8 +18,8 @@ pub(super) const SPECIFIC: &[Only] =
 /// A question about a response: it reads no memory.
 const QUERY: Traits = Traits { quiet: true, ..Traits::ACTS };
 
-/// Dimensions that grids do not have here.
-const FIRST_CTAID: &str = "grids have one dimension here: write `.get_first_ctaid::x.b32.b128`";
+/// Axes that are not asked for.
+const FIRST_CTAID: &str = "of the first CTA the first index is known: `.get_first_ctaid::x.b32.b128`";
 
 /// The families of this file.
 pub(super) static FAMILIES: &[&Family] = &[&CONTROL, &GRID_DEPENDENCY, &MAX_REGISTERS];

@@ -10,26 +10,30 @@ use crate::span::Span;
 const MAX_THREADS: u64 = 4096;
 const MAX_CTA_THREADS: u64 = 1024;
 const DIMENSIONS: [&str; 5] = ["gpus", "ctas", "cluster", "warps", "lanes"];
+/// Fields in axes, with the dimensions in whose place they stand.
+const AXES: [(&str, &[usize]); 2] = [("block", &[3, 4]), ("grid", &[1])];
 /// The field of a launch that is no dimension.
 const COOPERATIVE: &str = "cooperative";
 /// What earlier versions called the shape of a grid; their `ctas` were those of one cluster.
 const RENAMED: [&str; 2] = ["clusters", "resident"];
 
 /// Dimensions as CUDA calls them.
-const WORDS_OF_CUDA: [(&str, &str); 8] = [
+const WORDS_OF_CUDA: [(&str, &str); 6] = [
     ("threads", IN_WARPS),
-    ("block", IN_WARPS),
-    ("blockDim", IN_WARPS),
-    ("blockdim", IN_WARPS),
+    ("blockDim", IN_AXES),
+    ("blockdim", IN_AXES),
     ("blocks", "write `ctas`"),
-    ("grid", "write `ctas`"),
-    ("gridDim", "write `ctas`"),
+    ("gridDim", "write `ctas`, or `grid: [4, 2]` in several dimensions"),
     ("clusterDim", "write `cluster`: how many CTAs there are in each"),
 ];
 
 /// How the threads of a CTA are counted.
 const IN_WARPS: &str =
     "write `warps`, and `lanes` where more than one thread of a warp matters: `warps: 2, lanes: 2`";
+
+/// How they are in several dimensions.
+const IN_AXES: &str = "write `block: [32, 8]`; or `warps`, and `lanes` where more than one thread of a warp matters: \
+     `warps: 2, lanes: 2`";
 
 /// The field of a launch that says how many registers each thread has at the start.
 const REGISTERS: &str = "registers";
@@ -49,6 +53,7 @@ impl Body<'_> {
             return Err(self.report(super::body::duplicate_name(text, span, first.span).with_help(help)));
         }
         let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
+        let mut axes: [Option<([u32; 3], Span)>; 2] = [None; 2];
         if fields.iter().any(|(field, _)| RENAMED.contains(&field.text.as_str())) {
             return Err(self.old_shape(fields));
         }
@@ -67,6 +72,13 @@ impl Body<'_> {
             if self.checker.spa_field(&mut spa_fields, field, value)? {
                 continue;
             }
+            if let Some(which) = AXES.iter().position(|(name, _)| *name == field.text) {
+                if let Some((_, first)) = axes[which] {
+                    return Err(self.report(super::body::duplicate_name(&field.text, place, first)));
+                }
+                axes[which] = Some((self.resolve_axes((field, AXES[which].1), value, &mut sizes)?, place));
+                continue;
+            }
             if field.text == REGISTERS {
                 if let Some((_, first)) = registers {
                     return Err(self.report(super::body::duplicate_name(REGISTERS, place, first)));
@@ -78,18 +90,23 @@ impl Body<'_> {
                 let message = format!("a launch has no `{}`", field.text);
                 let error =
                     Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
-                let fields = DIMENSIONS.into_iter().chain([COOPERATIVE, REGISTERS]);
+                let fields = DIMENSIONS.into_iter().chain([COOPERATIVE, REGISTERS, AXES[0].0, AXES[1].0]);
                 let in_cuda = WORDS_OF_CUDA.iter().find(|(word, _)| *word == field.text);
                 return Err(self.report(match super::super::suggest::suggest(&field.text, fields) {
                     _ if in_cuda.is_some() => error.with_help(in_cuda.map_or("", |(_, help)| *help)),
                     Some(near) => error.with_help(format!("did you mean `{near}`?")),
                     None => error.with_help(
-                        "it has `gpus`, `ctas`, `cluster`, `warps`, `lanes`, `registers` for `setmaxnreg`, and `cooperative: true` where all its CTAs run at the same time",
+                        "it has `gpus`, `ctas` or `grid`, `cluster`, `warps` and `lanes` or `block`, `registers` for `setmaxnreg`, and `cooperative: true` where all its CTAs run at the same time",
                     ),
                 }));
             };
             if let Some((_, first)) = sizes[dimension] {
-                return Err(self.report(super::body::duplicate_name(&field.text, place, first)));
+                let mut others = AXES.iter().zip(axes);
+                let by = others.find(|(_, found)| found.is_some_and(|(_, other)| other == first));
+                return Err(match by {
+                    Some(((name, _), _)) => self.counted_twice(field, name, first),
+                    None => self.report(super::body::duplicate_name(&field.text, place, first)),
+                });
             }
             let size = self.checker.evaluate(value)?;
             if size == 0 || (field.text == "lanes" && size > 32) {
@@ -129,6 +146,16 @@ impl Body<'_> {
         if let (Some((_, place)), false) = (sizes[2], ctas.is_multiple_of(cluster)) {
             return Err(self.uneven_clusters(ctas, cluster, place));
         }
+        let [block, grid] = axes.map(|axes| axes.filter(|(sizes, _)| sizes[1] > 1 || sizes[2] > 1));
+        if let Some((sizes, place)) = grid
+            && !u64::from(sizes[0]).is_multiple_of(cluster)
+        {
+            let message = format!("a row of {} CTAs does not divide into clusters of {cluster}", sizes[0]);
+            let error = Diagnostic::new("validate::launch-cluster", message, place, "the first number");
+            return Err(self.report(error.with_help(
+                "clusters lie along the first axis of a grid: make the first number a multiple of `cluster`",
+            )));
+        }
         // All products are below the limits checked above, so each factor is, and `cluster` divides `ctas`.
         let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
         let ctas_per_gpu = small(ctas);
@@ -139,12 +166,68 @@ impl Body<'_> {
             cluster: small(cluster),
             warps: small(warps),
             lanes: small(lanes),
+            block: block.map(|(sizes, _)| sizes),
+            grid: grid.map(|(sizes, _)| sizes),
             cooperative: cooperation.is_some_and(|(cooperative, _)| cooperative),
             registers: registers.map(|(registers, _)| registers),
             span,
             placement: None,
             spa: self.checker.target.spa.then(|| spa_fields.resolve(ctas_per_gpu)),
         })
+    }
+
+    /// `32`, `[32, 8]`: what is along each axis, and so how many there are of the dimensions in whose place it stands.
+    fn resolve_axes(
+        &mut self,
+        (field, in_place_of): (&ast::Name, &[usize]),
+        value: &ast::Expr,
+        counted: &mut [Option<(u64, Span)>; 5],
+    ) -> Resolved<[u32; 3]> {
+        let parts = match &value.kind {
+            ast::ExprKind::List(parts) => parts.as_slice(),
+            _ => std::slice::from_ref(value),
+        };
+        let wrong = |message: String, span: Span, label: &str| {
+            Diagnostic::new("validate::launch-dimension", message, span, label)
+        };
+        let mut sizes = [1; 3];
+        if parts.is_empty() || parts.len() > 3 {
+            let message = format!("`{}` has one to three dimensions", field.text);
+            return Err(self.report(wrong(message, value.place.0, "others")));
+        }
+        for (size, part) in sizes.iter_mut().zip(parts) {
+            let found = self.checker.evaluate(part)?;
+            match u32::try_from(found) {
+                Ok(found @ 1..) => *size = found,
+                _ => {
+                    let message = format!("`{}` is {found}", field.text);
+                    return Err(self.report(wrong(message, part.place.0, "must be at least 1")));
+                }
+            }
+        }
+        let all = sizes.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
+        let counts = if in_place_of.len() == 1 { [all, 1] } else { [all.div_ceil(32), all.min(32)] };
+        if in_place_of.len() > 1 && all > 32 && !all.is_multiple_of(32) {
+            let message = format!("a block of {all} threads has a warp that is not full");
+            let error =
+                Diagnostic::new("unsupported::launch-block", message, field.place.0, "not whole warps");
+            return Err(self.report(error.with_help("take a multiple of 32, or at most 32 threads")));
+        }
+        for (&dimension, count) in in_place_of.iter().zip(counts) {
+            if let Some((_, first)) = counted[dimension] {
+                return Err(self.counted_twice(field, DIMENSIONS[dimension], first));
+            }
+            counted[dimension] = Some((count, field.place.0));
+        }
+        Ok(sizes)
+    }
+
+    /// Two fields that say how many threads or CTAs there are.
+    fn counted_twice(&mut self, field: &ast::Name, other: &str, first: Span) -> Reported {
+        let message = format!("`{}` and `{other}` both say how many there are", field.text);
+        let error = Diagnostic::new("validate::launch-dimension", message, field.place.0, "said again")
+            .with_label(first, "said first");
+        self.report(error.with_help("leave one of them out"))
     }
 
     /// Whether all CTAs run at the same time (LT-5).

@@ -143,7 +143,17 @@ impl Unroller<'_> {
                 if step.state.live == TermPool::FALSE {
                     return Ok(());
                 }
-                self.graph.terms.extract(value, CTAID_AT, 32)
+                let row = self.graph.hierarchy.launch_of(self.agent).grid.map(|[x, ..]| x);
+                let terms = &mut self.graph.terms;
+                let ctaid = terms.extract(value, CTAID_AT, 32);
+                match row {
+                    // A response counts the CTAs of a grid through its axes, and this is the first one.
+                    Some(row) => {
+                        let row = terms.constant(u128::from(row), 32);
+                        terms.binary(BinaryOp::Remainder, ctaid, row)
+                    }
+                    None => ctaid,
+                }
             }
         };
         if let Some(register) = destination {

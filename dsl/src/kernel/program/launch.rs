@@ -1,0 +1,191 @@
+//! Launches, and where a thread is in one.
+
+use super::SpaLaunch;
+use crate::span::Span;
+
+/// The shape of a launch. Each dimension is at least 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// `default` if the source gives none.
+    pub name: String,
+    /// Devices.
+    pub gpus: u32,
+    /// CTAs per device.
+    pub ctas: u32,
+    /// CTAs per cluster; divides `ctas`.
+    pub cluster: u32,
+    /// Warps per CTA.
+    pub warps: u32,
+    /// Threads per warp, at most 32.
+    pub lanes: u32,
+    /// The threads of a CTA along each axis, where they are not all along the first one: as many as in its warps.
+    pub block: Option<[u32; 3]>,
+    /// The CTAs of a device along each axis, where they are not all along the first one.
+    pub grid: Option<[u32; 3]>,
+    /// Whether it is a cooperative launch, all of whose CTAs run at the same time, on all devices (LT-5).
+    pub cooperative: bool,
+    /// Registers of each thread at the start, for `setmaxnreg` (AS-41); a warp stands for its warpgroup.
+    pub registers: Option<u32>,
+    /// Where it is declared; the kernel's name where it is not.
+    pub span: Span,
+    /// The threads one by one, where they form no grid (litmus tests); the dimensions then count nothing.
+    pub placement: Option<Vec<Placement>>,
+    /// Of a kernel for an SPA machine, where its CTAs run and who takes part besides; such a kernel is no PTX.
+    pub spa: Option<SpaLaunch>,
+}
+
+impl Launch {
+    /// A launch of a single thread.
+    pub fn single(name: impl Into<String>, span: Span) -> Self {
+        Self {
+            name: name.into(),
+            gpus: 1,
+            ctas: 1,
+            cluster: 1,
+            warps: 1,
+            lanes: 1,
+            block: None,
+            grid: None,
+            cooperative: false,
+            registers: None,
+            span,
+            placement: None,
+            spa: None,
+        }
+    }
+
+    /// The threads of a CTA along each axis.
+    pub fn block(&self) -> [u32; 3] {
+        self.block.unwrap_or([self.warps * self.lanes, 1, 1])
+    }
+
+    /// The CTAs of a device along each axis.
+    pub fn grid(&self) -> [u32; 3] {
+        self.grid.unwrap_or([self.ctas, 1, 1])
+    }
+
+    /// A special register along one axis, for a thread whose indices through all axes are `tid` and `ctaid`: the first axis
+    /// is counted fastest.
+    pub fn along(&self, extent: Extent, axis: Axis, tid: u32, ctaid: u32) -> u32 {
+        let (sizes, index) = match extent {
+            Extent::Tid => (self.block(), Some(tid)),
+            Extent::Ntid => (self.block(), None),
+            Extent::Ctaid => (self.grid(), Some(ctaid)),
+            Extent::Nctaid => (self.grid(), None),
+        };
+        let [x, y, z] = sizes.map(|size| size.max(1));
+        match (index, axis) {
+            (None, Axis::X) => x,
+            (None, Axis::Y) => y,
+            (None, Axis::Z) => z,
+            (Some(index), Axis::X) => index % x,
+            (Some(index), Axis::Y) => index / x % y,
+            (Some(index), Axis::Z) => index / (x * y),
+        }
+    }
+
+    /// Clusters per device.
+    pub fn n_clusters(&self) -> u32 {
+        self.ctas / self.cluster.max(1)
+    }
+
+    /// Whether all CTAs are known to run at the same time; those of one cluster always do (LT-5).
+    ///
+    /// Who waits for whom is not what litmus tests and kernels of SPA machines are checked for: all of them run.
+    pub fn is_co_resident(&self) -> bool {
+        self.cooperative || self.placement.is_some() || self.spa.is_some()
+    }
+}
+
+/// Where one thread of a litmus test lives: alone in its warp, its CTA alone in its cluster.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Placement {
+    /// Device.
+    pub gpu: u32,
+    /// CTA on its device.
+    pub cta: u32,
+}
+
+/// A direction in which threads and CTAs are counted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "PTX's names")]
+pub enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+/// Special registers that are vectors, one element for each axis.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Extent {
+    /// Thread index in the CTA.
+    Tid,
+    /// Threads per CTA.
+    Ntid,
+    /// CTA index in the grid of its device.
+    Ctaid,
+    /// CTAs in the grid of one device.
+    Nctaid,
+}
+
+/// PTX special registers (without `%`). Those that are vectors are there along each axis, and counted through all axes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Coordinate {
+    /// Thread index in the CTA.
+    Tid,
+    /// Threads per CTA.
+    Ntid,
+    /// One element of a vector: `tid.y`.
+    Along(Extent, Axis),
+    /// Thread index in the warp.
+    Laneid,
+    /// Warp index in the CTA.
+    Warpid,
+    /// Warps per CTA.
+    Nwarpid,
+    /// CTA index in the grid of its device.
+    Ctaid,
+    /// CTAs in the grid of one device.
+    Nctaid,
+    /// Cluster index on its device.
+    Clusterid,
+    /// Clusters per device.
+    Nclusterid,
+    /// CTA index in its cluster.
+    ClusterCtarank,
+    /// CTAs per cluster.
+    ClusterNctarank,
+    /// Device index.
+    Gpuid,
+    /// Number of devices.
+    Ngpuid,
+    /// 0 for a thread of an SM, else which client it is. No PTX register: `client` blocks of SPA kernels are chosen by it.
+    Client,
+    /// Thread index in the launch. No PTX register: litmus tests choose each thread's code by it.
+    Thread,
+}
+
+impl Coordinate {
+    /// Whether it is a dimension of the launch, the same for all its threads.
+    pub fn is_dimension(self) -> bool {
+        match self {
+            Self::Ntid
+            | Self::Along(Extent::Ntid | Extent::Nctaid, _)
+            | Self::Nwarpid
+            | Self::Nctaid
+            | Self::Nclusterid
+            | Self::ClusterNctarank
+            | Self::Ngpuid => true,
+            Self::Tid
+            | Self::Along(Extent::Tid | Extent::Ctaid, _)
+            | Self::Laneid
+            | Self::Warpid
+            | Self::Ctaid
+            | Self::Clusterid
+            | Self::ClusterCtarank
+            | Self::Gpuid
+            | Self::Client
+            | Self::Thread => false,
+        }
+    }
+}
