@@ -420,6 +420,24 @@ fn launches_of_one_import_have_shapes_of_their_own() {
 }
 
 #[test]
+fn a_launch_has_the_axes_that_the_module_requires() {
+    let module = MODULE.replace(".param .u32 n) {", ".param .u32 n) .reqntid 32, 2, 1 {").replace("BODY", "");
+    for (block, is_right) in [("[32, 2]", true), ("[32, 2, 1]", true), ("64", false), ("[2, 32]", false)] {
+        let harness = format!(
+            "global data[4]: u32 = 0; import \"k.ptx\" entry k as k {{
+            launch {{ block: {block} }} param 0 = &data; param 1 = 0; }}"
+        );
+        let source = Source::text("k.fence", harness).with("k.ptx", module.clone());
+        let found = check(source, &Options::default());
+        assert_eq!(found.is_ok(), is_right, "{block}");
+        for problem in found.err().iter().flat_map(|error| error.problems()) {
+            assert!(problem.message.contains("launched with [32, 2] threads"), "{}", problem.message);
+            assert_eq!(problem.help.as_deref(), Some("write `block: [32, 2]`"));
+        }
+    }
+}
+
+#[test]
 fn reports_show_the_line_of_the_source() {
     let harness = text("spin_lock.fence");
     let module = text("spin_lock.ptx").replacen("st.release", "st.relaxed", 1);

@@ -184,10 +184,13 @@ impl Body<'_> {
                 }
             }
             if let Some((name, numbers)) = required {
-                let wanted: u64 = numbers.iter().product();
-                if wanted != u64::from(launch.warps * launch.lanes) {
+                let mut sizes = [1; 3];
+                sizes.iter_mut().zip(numbers).for_each(|(size, &number)| *size = number);
+                if sizes != launch.block().map(u64::from) {
+                    let axes = sizes.iter().rposition(|&size| size > 1).map_or(1, |last| last + 1);
+                    let wanted = sizes[..axes].iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
                     let message =
-                        format!("this kernel is launched with {wanted} threads per CTA, and no others");
+                        format!("this kernel is launched with [{wanted}] threads per CTA, and no others");
                     let error =
                         Diagnostic::new("validate::import-setting", message, launch.span, "others here")
                             .with_label(name.span, "required here");

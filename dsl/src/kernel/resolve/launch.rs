@@ -148,12 +148,14 @@ impl Body<'_> {
         }
         let [block, grid] = axes.map(|axes| axes.filter(|(sizes, _)| sizes[1] > 1 || sizes[2] > 1));
         if let Some((sizes, place)) = grid
-            && !u64::from(sizes[0]).is_multiple_of(cluster)
+            && let Some(&row) = sizes.iter().find(|&&size| size > 1)
+            && !u64::from(row).is_multiple_of(cluster)
         {
-            let message = format!("a row of {} CTAs does not divide into clusters of {cluster}", sizes[0]);
-            let error = Diagnostic::new("validate::launch-cluster", message, place, "the first number");
+            let message = format!("a row of {row} CTAs does not divide into clusters of {cluster}");
+            let error = Diagnostic::new("validate::launch-cluster", message, place, "along its first axis");
             return Err(self.report(error.with_help(
-                "clusters lie along the first axis of a grid: make the first number a multiple of `cluster`",
+                "clusters lie along the first axis of a grid that has more than one CTA: make that number a multiple of \
+                 `cluster`",
             )));
         }
         // All products are below the limits checked above, so each factor is, and `cluster` divides `ctas`.
