@@ -116,6 +116,52 @@ fn side<'a>(file: &'a File, launch: &'a Launch) -> Side<'a> {
     Side { program: &file.program, kernel: file.kernel(), launch, unroll: 2, max_events: 1_000_000 }
 }
 
+/// What is written is launched along one axis; where a thread is along several is computed, also behind a branch.
+#[test]
+fn axes_are_computed_from_the_one_that_is_launched() {
+    let ours = |second: u32| {
+        format!(
+            "global out[64]: u32 = 0;
+            kernel k {{
+                launch {{ block: [8, 4, 2], grid: [1, 2, 1] }}
+                if ctaid.y == 1 {{
+                    if tid.z == 1 {{ st.weak [out[32 + tid.y * ntid.x + tid.x]], tid.y * 10 + tid.x; }}
+                    else {{ st.weak [out[tid.y * 8 + tid.x]], tid.y * 10 + tid.x; }}
+                }}
+                final {{ assert [out[9]] == 11 && [out[63]] == {second} && nctaid.y == 2; }}
+            }}"
+        )
+    };
+    for (second, expected) in [(37, Verdict::Proved), (38, Verdict::Violated)] {
+        let text = ours(second);
+        let texts = [("axes.fence", text.as_str())];
+        let file = File::read("axes.fence", &texts).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+        let made = file.assembled(Purpose::Kernel).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+        let whole = harness(&made);
+        let again = verdict("k.fence", &[("k.fence", whole.as_str()), ("k.ptx", made.text.as_str())]);
+        assert_eq!((verdict("axes.fence", &texts).0, again.0), (expected, expected), "{}", made.text);
+    }
+}
+
+/// A harness says which conditions it has not.
+#[test]
+fn a_condition_that_a_harness_cannot_say_is_named() {
+    let text = "global x: u32 = 0;
+kernel k {
+    launch { block: 2 }
+    shared s: u32 = 0;
+    st.relaxed.cta [x], 1;
+    st.relaxed.cta [s], 1;
+    final { assert [x] == ntid - 1; }
+    final { assert [s] == 1; }
+}";
+    let file =
+        File::read("k.fence", &[("k.fence", text)]).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+    let made = file.assembled(Purpose::Kernel).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+    assert!(made.harness.contains("    final { assert ([x] == (2 - 1)); }\n"), "{}", made.harness);
+    assert!(made.harness.contains("    // left out: the `assert` of line 8, which"), "{}", made.harness);
+}
+
 /// What is a loop with a counter is one of jumps to whoever reads it again; with a wait in it, its end is not always seen.
 #[test]
 fn what_is_proved_stays_proved_up_to_a_bound_at_least() {

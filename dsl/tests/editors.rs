@@ -31,7 +31,7 @@ fn grammar() -> String {
         ),
         ("storage.type.fence", format!("\\\\b(?:{})\\\\b", words(DECLARATIONS))),
         ("keyword.control.fence", format!("\\\\b(?:{})\\\\b", words(CONTROL))),
-        ("variable.language.fence", format!("\\\\b(?:{})\\\\b", words(REGISTERS))),
+        ("variable.language.fence", format!("\\\\b(?:{})\\\\b(?:\\\\.[xyz]\\\\b)?", words(REGISTERS))),
         ("support.type.fence", format!("\\\\b(?:{})\\\\b", words(TYPES))),
         ("constant.language.fence", "\\\\b(?:true|false)\\\\b".to_owned()),
         ("constant.numeric.fence", "\\\\b[0-9][A-Za-z0-9_]*\\\\b".to_owned()),

@@ -298,6 +298,8 @@ const LINES: &[&str] = &[
     "while (r.load(cuda::memory_order_acquire) == 0) __nanosleep(20);",
     "while (!r.load(cuda::memory_order_acquire)) { }",
     "int i = blockIdx.x * blockDim.x + threadIdx.x;",
+    "int y = blockIdx.y * blockDim.y + threadIdx.y;",
+    "int t = threadIdx.y * blockDim.x + threadIdx.x;",
     "if ((int)(now - then) < 0) { st [x], 1; }",
     "unsigned v = *(volatile unsigned*)&x;",
     "asm volatile(\"{\\n\\t.reg .pred p;\\n\\t\" \"mbarrier.try_wait.parity.b64 p, [%0], %1;\" :: \"r\"(m));",

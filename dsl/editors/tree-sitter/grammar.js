@@ -16,7 +16,7 @@ function expressions($, self, primary) {
     ...levels.map((operators, level) => binary(level + 2, operators.length > 1 ? choice(...operators) : operators[0], self)),
     prec(13, seq(field("operator", choice("!", "~", "-")), self)),
     prec.left(14, seq(self, "as", field("type", $.identifier))),
-    $.number, "true", "false", $.identifier, $.element, $.call,
+    $.number, "true", "false", $.identifier, $.coordinate, $.element, $.call,
   );
 }
 
@@ -150,6 +150,8 @@ module.exports = grammar({
     _opcode: ($) => choice($.opcode, alias(choice("ld", "st", "atom", "red", "getctarank", "fence", "membar", "pmevent",
       "LD", "ST", "TLD", "ATOM", "RED", "MEMBAR", "CCTL", "CCTLT"), $.opcode)),
     opcode: ($) => token(prec(1, /[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+(::[A-Za-z0-9_]+)*)+/)),
+    // A special register along one axis; like a word, and no opcode.
+    coordinate: ($) => token(prec(2, /(tid|ntid|ctaid|nctaid)\.[xyz]/)),
     identifier: ($) => /[A-Za-z_][A-Za-z0-9_]*/,
     number: ($) => /[0-9][A-Za-z0-9_]*/,
     text: ($) => /"[^"\n]*"/,

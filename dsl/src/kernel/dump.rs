@@ -257,8 +257,8 @@ impl Names<'_> {
         match &expression.kind {
             ExpressionKind::Constant(value) => format!("{value}:{width}"),
             ExpressionKind::Register(register) => self.register(*register),
-            ExpressionKind::Coordinate(Coordinate::Along(extent, axis)) => {
-                format!("{extent:?}.{axis:?}").to_lowercase()
+            ExpressionKind::Coordinate(Coordinate::Along(register, axis)) => {
+                format!("{register:?}.{axis:?}").to_lowercase()
             }
             ExpressionKind::Coordinate(coordinate) => format!("{coordinate:?}").to_lowercase(),
             ExpressionKind::Unary(op, operand) => format!("{op:?}({})", self.expression(operand)),

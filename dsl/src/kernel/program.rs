@@ -23,7 +23,7 @@ pub use instruction::{
     AccessOp, AtomicOp, BarrierKind, BarrierReduction, Exchange, ExchangeKind, GridDependency, Instruction,
     InstructionKind, LaneReduction, ResolvedOperand, Shuffle, Vote,
 };
-pub use launch::{Axis, Coordinate, Extent, Launch, Placement};
+pub use launch::{Axis, Coordinate, Launch, Placement, VectorRegister};
 pub use multimem::MultimemOp;
 pub use spa::{Channel, SpaLaunch, SpaOp};
 pub use synchronization::{

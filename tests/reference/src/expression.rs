@@ -2,7 +2,9 @@
 
 use super::interpreter::Thread;
 use fencepost_dsl::index::Id;
-use fencepost_dsl::kernel::program::{BinaryOp, Coordinate, Expression, ExpressionKind, Extent, UnaryOp};
+use fencepost_dsl::kernel::program::{
+    BinaryOp, Coordinate, Expression, ExpressionKind, UnaryOp, VectorRegister,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A value, and the positions of the reads it was computed from.
@@ -111,10 +113,14 @@ fn coordinate(which: Coordinate, thread: &Thread) -> u32 {
     match which {
         Coordinate::Tid => thread.warp * launch.lanes + thread.lane,
         Coordinate::Ntid => launch.warps * launch.lanes,
-        Coordinate::Along(extent, axis) => {
-            let (sizes, index) = match extent {
-                Extent::Tid | Extent::Ntid => (launch.block(), coordinate(Coordinate::Tid, thread)),
-                Extent::Ctaid | Extent::Nctaid => (launch.grid(), coordinate(Coordinate::Ctaid, thread)),
+        Coordinate::Along(register, axis) => {
+            let (sizes, index) = match register {
+                VectorRegister::Tid | VectorRegister::Ntid => {
+                    (launch.block(), coordinate(Coordinate::Tid, thread))
+                }
+                VectorRegister::Ctaid | VectorRegister::Nctaid => {
+                    (launch.grid(), coordinate(Coordinate::Ctaid, thread))
+                }
             };
             let mut place = [0; 3];
             for _ in 0..index {
@@ -125,9 +131,9 @@ fn coordinate(which: Coordinate, thread: &Thread) -> u32 {
                     }
                 }
             }
-            match extent {
-                Extent::Tid | Extent::Ctaid => place[axis as usize],
-                Extent::Ntid | Extent::Nctaid => sizes[axis as usize],
+            match register {
+                VectorRegister::Tid | VectorRegister::Ctaid => place[axis as usize],
+                VectorRegister::Ntid | VectorRegister::Nctaid => sizes[axis as usize],
             }
         }
         Coordinate::Laneid => thread.lane,

@@ -366,9 +366,9 @@ impl Hierarchy {
         let launch = self.launch_of(agent);
         match coordinate {
             Coordinate::Tid => thread.warp * launch.lanes + thread.lane,
-            Coordinate::Along(extent, axis) => {
+            Coordinate::Along(register, axis) => {
                 let tid = self.coordinate(agent, Coordinate::Tid);
-                launch.along(extent, axis, tid, self.coordinate(agent, Coordinate::Ctaid))
+                launch.along(register, axis, tid, self.coordinate(agent, Coordinate::Ctaid))
             }
             Coordinate::Ntid => launch.warps * launch.lanes,
             Coordinate::Laneid => thread.lane,

@@ -54,9 +54,9 @@ impl Thread {
     pub fn coordinate(self, which: Coordinate, launch: &Launch) -> Result<u32, String> {
         Ok(match which {
             Coordinate::Tid => self.warp * launch.lanes + self.lane,
-            Coordinate::Along(extent, axis) => {
+            Coordinate::Along(register, axis) => {
                 let tid = self.warp * launch.lanes + self.lane;
-                launch.along(extent, axis, tid, self.cluster * launch.cluster + self.rank)
+                launch.along(register, axis, tid, self.cluster * launch.cluster + self.rank)
             }
             Coordinate::Ntid => launch.warps * launch.lanes,
             Coordinate::Laneid => self.lane,

@@ -10,6 +10,7 @@
 (program name: (identifier) @type)
 (object type: (identifier) @type.builtin)
 (launch_field name: (identifier) @property)
+(coordinate) @variable.builtin
 (number) @number
 ["true" "false"] @boolean
 (text) @string

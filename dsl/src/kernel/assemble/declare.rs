@@ -288,16 +288,24 @@ impl Emit<'_> {
             };
             if let Some(said) = self.condition(&condition.condition) {
                 let _ = writeln!(text, "    final {{ {word} {said}; }}");
+            } else {
+                let line = (self.lines)(condition.span)
+                    .map_or_else(String::new, |(_, line)| format!(" of line {line}"));
+                let _ = writeln!(
+                    text,
+                    "    // left out: the `{word}`{line}, which is about more than global memory"
+                );
             }
         }
         text + "}\n"
     }
 
-    /// A condition on final memory in the kernel language, if it is about nothing else.
+    /// A condition on final global memory and the size of the launch in the kernel language, if it is about nothing else.
     fn condition(&self, expression: &Expression) -> Option<String> {
         Some(match &expression.kind {
             ExpressionKind::Constant(value) if expression.width == 1 => (*value != 0).to_string(),
             ExpressionKind::Constant(value) => value.to_string(),
+            ExpressionKind::Coordinate(coordinate) => self.dimension(*coordinate)?.to_string(),
             ExpressionKind::FinalValue(address) => {
                 let AddressBase::Object(object) = address.base else { return None };
                 let object = &self.kernel.objects[object];

@@ -3,7 +3,7 @@
 use super::{Emit, Frame, Reg};
 use crate::kernel::isa::since;
 use crate::kernel::program::{
-    Axis, BinaryOp, Coordinate, Expression, ExpressionKind, Extent, UnaryOp, Width,
+    Axis, BinaryOp, Coordinate, Expression, ExpressionKind, UnaryOp, VectorRegister, Width,
 };
 
 /// A number, or what a register holds.
@@ -76,21 +76,35 @@ impl Emit<'_> {
         }
     }
 
+    /// What is the same number for each thread of the launch.
+    pub(super) fn dimension(&self, coordinate: Coordinate) -> Option<u32> {
+        let launch = self.launch;
+        Some(match coordinate {
+            Coordinate::Ntid => launch.warps * launch.lanes,
+            Coordinate::Along(register @ (VectorRegister::Ntid | VectorRegister::Nctaid), axis) => {
+                launch.along(register, axis, 0, 0)
+            }
+            Coordinate::Nwarpid => launch.warps,
+            Coordinate::Nctaid => launch.ctas,
+            Coordinate::Nclusterid => launch.n_clusters(),
+            Coordinate::ClusterNctarank => launch.cluster,
+            Coordinate::Ngpuid => launch.gpus,
+            _ => return None,
+        })
+    }
+
     fn coordinate(&mut self, coordinate: Coordinate, expression: &Expression) -> Value {
         if let Some(&known) = self.coordinates.get(&coordinate) {
             return known;
         }
         let launch = self.launch;
         let number = |n: u32| Value::Number(u128::from(n), 32);
+        if let Some(size) = self.dimension(coordinate) {
+            return number(size);
+        }
         let is_partial = launch.lanes < 32 && launch.warps > 1;
         let value = match coordinate {
-            Coordinate::Ntid => number(launch.warps * launch.lanes),
-            Coordinate::Along(extent, axis) => self.along(extent, axis, expression),
-            Coordinate::Nwarpid => number(launch.warps),
-            Coordinate::Nctaid => number(launch.ctas),
-            Coordinate::Nclusterid => number(launch.n_clusters()),
-            Coordinate::ClusterNctarank => number(launch.cluster),
-            Coordinate::Ngpuid => number(launch.gpus),
+            Coordinate::Along(register, axis) => self.along(register, axis, expression),
             Coordinate::Gpuid => number(0),
             Coordinate::ClusterCtarank if launch.cluster == 1 => number(0),
             Coordinate::Ctaid if launch.ctas == 1 => number(0),
@@ -124,7 +138,8 @@ impl Emit<'_> {
                 });
                 Value::Reg(part)
             }
-            Coordinate::Client | Coordinate::Thread => {
+            // Of what is no dimension, only clients are left.
+            _ => {
                 self.unsupported("which client a thread is", expression.span, "");
                 number(0)
             }
@@ -134,23 +149,16 @@ impl Emit<'_> {
     }
 
     /// One element of a register that is a vector. What is launched has one axis, so it is computed from the index along that.
-    fn along(&mut self, extent: Extent, axis: Axis, expression: &Expression) -> Value {
-        let launch = self.launch;
-        let (whole, [x, y, z]) = match extent {
-            Extent::Tid => (self.coordinate(Coordinate::Tid, expression), launch.block()),
-            Extent::Ctaid => (self.coordinate(Coordinate::Ctaid, expression), launch.grid()),
-            Extent::Ntid | Extent::Nctaid => {
-                return Value::Number(u128::from(launch.along(extent, axis, 0, 0)), 32);
-            }
-        };
-        let (step, size) = match axis {
-            Axis::X => (1, x),
-            Axis::Y => (x, y),
-            Axis::Z => (x * y, z),
+    fn along(&mut self, register: VectorRegister, axis: Axis, expression: &Expression) -> Value {
+        let whole = match register {
+            VectorRegister::Tid | VectorRegister::Ntid => self.coordinate(Coordinate::Tid, expression),
+            VectorRegister::Ctaid | VectorRegister::Nctaid => self.coordinate(Coordinate::Ctaid, expression),
         };
         let Value::Reg(mut at) = whole else { return whole };
-        for (op, number) in [("div", step), ("rem", size)] {
-            if op == "rem" || number > 1 {
+        let (sizes, axis) = (self.launch.axes(register), axis as usize);
+        let (step, rest): (u32, u32) = (sizes[..axis].iter().product(), sizes[axis..].iter().product());
+        for (op, number, is_needed) in [("div", step, step > 1), ("rem", sizes[axis], sizes[axis] < rest)] {
+            if is_needed {
                 let part = self.fresh(32);
                 self.prologue.push(format!("\t{op}.u32 {part}, {at}, {number};"));
                 at = part;

@@ -23,8 +23,6 @@ pub(super) const MAP_HELP: &str = "a tensor map is declared outside of the `impo
 
 /// What an `import` says.
 pub(super) struct Harness {
-    /// Whether some launch has threads along more than one axis.
-    pub has_axes_of_threads: bool,
     /// Whether some launch has CTAs along more than one axis.
     pub has_axes_of_ctas: bool,
     /// Values of parameters, of 64 bits.
@@ -105,7 +103,6 @@ impl Checker {
         body.check_launches(&launches, entry, span)?;
         let Settings { parameters, values, environment, dynamic } = given;
         let harness = Harness {
-            has_axes_of_threads: launches.iter().any(|launch| launch.block.is_some()),
             has_axes_of_ctas: launches.iter().any(|launch| launch.grid.is_some()),
             parameters: values,
             environment,

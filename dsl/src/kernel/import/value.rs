@@ -9,7 +9,7 @@ use super::resized;
 use crate::diagnostic::Diagnostic;
 use crate::kernel::program::flat::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::kernel::program::{
-    Axis, BinaryOp, Coordinate, Expression, ExpressionKind, Extent, RegisterId, Width,
+    Axis, BinaryOp, Coordinate, Expression, ExpressionKind, RegisterId, VectorRegister, Width,
 };
 use crate::ptx::module::{Operand, OperandKind};
 use crate::span::Span;
@@ -128,19 +128,6 @@ impl Lower<'_, '_> {
         Expression { span, width: 32, kind: ExpressionKind::Coordinate(coordinate) }
     }
 
-    /// One element of a special register that is a vector; in launches along one axis it is known which ones are all.
-    fn along(extent: Extent, axis: Axis, has_axes: bool, span: Span) -> Expression {
-        match (axis, extent) {
-            _ if has_axes => Self::coordinate(Coordinate::Along(extent, axis), span),
-            (Axis::X, Extent::Tid) => Self::coordinate(Coordinate::Tid, span),
-            (Axis::X, Extent::Ntid) => Self::coordinate(Coordinate::Ntid, span),
-            (Axis::X, Extent::Ctaid) => Self::coordinate(Coordinate::Ctaid, span),
-            (Axis::X, Extent::Nctaid) => Self::coordinate(Coordinate::Nctaid, span),
-            (_, Extent::Tid | Extent::Ctaid) => At(span).constant(0, 32),
-            (_, Extent::Ntid | Extent::Nctaid) => At(span).constant(1, 32),
-        }
-    }
-
     /// A special register.
     fn special(&mut self, name: &str, span: Span) -> Read<Expression> {
         let at = At(span);
@@ -153,16 +140,18 @@ impl Lower<'_, '_> {
         let lane = || Self::coordinate(Coordinate::Laneid, span);
         let one_bit = || at.binary(BinaryOp::ShiftLeft, at.constant(1, 32), lane());
         let below = || at.binary(BinaryOp::Subtract, one_bit(), at.constant(1, 32));
-        let (of_threads, of_ctas) = (self.harness.has_axes_of_threads, self.harness.has_axes_of_ctas);
+        let along = |register| Self::coordinate(Coordinate::Along(register, axis), span);
         Ok(match base {
-            "%tid" => Self::along(Extent::Tid, axis, of_threads, span),
-            "%ntid" => Self::along(Extent::Ntid, axis, of_threads, span),
-            "%ctaid" => Self::along(Extent::Ctaid, axis, of_ctas, span),
-            "%nctaid" => Self::along(Extent::Nctaid, axis, of_ctas, span),
+            "%tid" => along(VectorRegister::Tid),
+            "%ntid" => along(VectorRegister::Ntid),
+            "%ctaid" => along(VectorRegister::Ctaid),
+            "%nctaid" => along(VectorRegister::Nctaid),
             "%laneid" => lane(),
             "%warpid" => Self::coordinate(Coordinate::Warpid, span),
             "%nwarpid" => Self::coordinate(Coordinate::Nwarpid, span),
-            "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid" if of_ctas => {
+            "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid"
+                if self.harness.has_axes_of_ctas =>
+            {
                 let message =
                     format!("`{name}` in a grid of several dimensions is not checked by this version");
                 return Err(Box::new(Diagnostic::new(

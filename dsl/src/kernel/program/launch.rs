@@ -64,24 +64,25 @@ impl Launch {
         self.grid.unwrap_or([self.ctas, 1, 1])
     }
 
+    /// The sizes that belong to a special register: of a CTA, or of a grid.
+    pub fn axes(&self, register: VectorRegister) -> [u32; 3] {
+        match register {
+            VectorRegister::Tid | VectorRegister::Ntid => self.block(),
+            VectorRegister::Ctaid | VectorRegister::Nctaid => self.grid(),
+        }
+    }
+
     /// A special register along one axis, for a thread whose indices through all axes are `tid` and `ctaid`: the first axis
     /// is counted fastest.
-    pub fn along(&self, extent: Extent, axis: Axis, tid: u32, ctaid: u32) -> u32 {
-        let (sizes, index) = match extent {
-            Extent::Tid => (self.block(), Some(tid)),
-            Extent::Ntid => (self.block(), None),
-            Extent::Ctaid => (self.grid(), Some(ctaid)),
-            Extent::Nctaid => (self.grid(), None),
+    pub fn along(&self, register: VectorRegister, axis: Axis, tid: u32, ctaid: u32) -> u32 {
+        let (sizes, axis) = (self.axes(register), axis as usize);
+        let index = match register {
+            VectorRegister::Tid => tid,
+            VectorRegister::Ctaid => ctaid,
+            VectorRegister::Ntid | VectorRegister::Nctaid => return sizes[axis],
         };
-        let [x, y, z] = sizes.map(|size| size.max(1));
-        match (index, axis) {
-            (None, Axis::X) => x,
-            (None, Axis::Y) => y,
-            (None, Axis::Z) => z,
-            (Some(index), Axis::X) => index % x,
-            (Some(index), Axis::Y) => index / x % y,
-            (Some(index), Axis::Z) => index / (x * y),
-        }
+        let step: u32 = sizes[..axis].iter().product();
+        index / step % sizes[axis]
     }
 
     /// Clusters per device.
@@ -117,7 +118,7 @@ pub enum Axis {
 
 /// Special registers that are vectors, one element for each axis.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Extent {
+pub enum VectorRegister {
     /// Thread index in the CTA.
     Tid,
     /// Threads per CTA.
@@ -136,7 +137,7 @@ pub enum Coordinate {
     /// Threads per CTA.
     Ntid,
     /// One element of a vector: `tid.y`.
-    Along(Extent, Axis),
+    Along(VectorRegister, Axis),
     /// Thread index in the warp.
     Laneid,
     /// Warp index in the CTA.
@@ -170,14 +171,14 @@ impl Coordinate {
     pub fn is_dimension(self) -> bool {
         match self {
             Self::Ntid
-            | Self::Along(Extent::Ntid | Extent::Nctaid, _)
+            | Self::Along(VectorRegister::Ntid | VectorRegister::Nctaid, _)
             | Self::Nwarpid
             | Self::Nctaid
             | Self::Nclusterid
             | Self::ClusterNctarank
             | Self::Ngpuid => true,
             Self::Tid
-            | Self::Along(Extent::Tid | Extent::Ctaid, _)
+            | Self::Along(VectorRegister::Tid | VectorRegister::Ctaid, _)
             | Self::Laneid
             | Self::Warpid
             | Self::Ctaid

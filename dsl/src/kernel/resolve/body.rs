@@ -3,9 +3,9 @@
 use super::super::ast::{self, Name};
 use super::super::import::Given;
 use super::super::program::{
-    Axis, Coordinate, Expression, ExpressionKind, Extent, Function, FunctionId, Loop, LoopId, Object,
-    ObjectId, Reference, ReferenceId, Register, RegisterId, ResolvedOperand, Statement, StatementKind,
-    Storage, StorageId, Width,
+    Axis, Coordinate, Expression, ExpressionKind, Function, FunctionId, Loop, LoopId, Object, ObjectId,
+    Reference, ReferenceId, Register, RegisterId, ResolvedOperand, Statement, StatementKind, Storage,
+    StorageId, VectorRegister, Width,
 };
 use super::super::suggest::suggest;
 use super::super::target::Target;
@@ -227,18 +227,18 @@ impl<'c> Body<'c> {
 const COORDINATES: &[(&str, Coordinate)] = &[
     ("tid", Coordinate::Tid),
     ("ntid", Coordinate::Ntid),
-    ("tid.x", Coordinate::Along(Extent::Tid, Axis::X)),
-    ("tid.y", Coordinate::Along(Extent::Tid, Axis::Y)),
-    ("tid.z", Coordinate::Along(Extent::Tid, Axis::Z)),
-    ("ntid.x", Coordinate::Along(Extent::Ntid, Axis::X)),
-    ("ntid.y", Coordinate::Along(Extent::Ntid, Axis::Y)),
-    ("ntid.z", Coordinate::Along(Extent::Ntid, Axis::Z)),
-    ("ctaid.x", Coordinate::Along(Extent::Ctaid, Axis::X)),
-    ("ctaid.y", Coordinate::Along(Extent::Ctaid, Axis::Y)),
-    ("ctaid.z", Coordinate::Along(Extent::Ctaid, Axis::Z)),
-    ("nctaid.x", Coordinate::Along(Extent::Nctaid, Axis::X)),
-    ("nctaid.y", Coordinate::Along(Extent::Nctaid, Axis::Y)),
-    ("nctaid.z", Coordinate::Along(Extent::Nctaid, Axis::Z)),
+    ("tid.x", Coordinate::Along(VectorRegister::Tid, Axis::X)),
+    ("tid.y", Coordinate::Along(VectorRegister::Tid, Axis::Y)),
+    ("tid.z", Coordinate::Along(VectorRegister::Tid, Axis::Z)),
+    ("ntid.x", Coordinate::Along(VectorRegister::Ntid, Axis::X)),
+    ("ntid.y", Coordinate::Along(VectorRegister::Ntid, Axis::Y)),
+    ("ntid.z", Coordinate::Along(VectorRegister::Ntid, Axis::Z)),
+    ("ctaid.x", Coordinate::Along(VectorRegister::Ctaid, Axis::X)),
+    ("ctaid.y", Coordinate::Along(VectorRegister::Ctaid, Axis::Y)),
+    ("ctaid.z", Coordinate::Along(VectorRegister::Ctaid, Axis::Z)),
+    ("nctaid.x", Coordinate::Along(VectorRegister::Nctaid, Axis::X)),
+    ("nctaid.y", Coordinate::Along(VectorRegister::Nctaid, Axis::Y)),
+    ("nctaid.z", Coordinate::Along(VectorRegister::Nctaid, Axis::Z)),
     ("laneid", Coordinate::Laneid),
     ("warpid", Coordinate::Warpid),
     ("nwarpid", Coordinate::Nwarpid),

@@ -10,8 +10,8 @@ use crate::span::Span;
 const MAX_THREADS: u64 = 4096;
 const MAX_CTA_THREADS: u64 = 1024;
 const DIMENSIONS: [&str; 5] = ["gpus", "ctas", "cluster", "warps", "lanes"];
-/// Fields in axes, with the dimensions in whose place they stand.
-const AXES: [(&str, &[usize]); 2] = [("block", &[3, 4]), ("grid", &[1])];
+/// Fields in axes, which say how many warps and lanes there are, and how many CTAs.
+const AXES: [&str; 2] = ["block", "grid"];
 /// The field of a launch that is no dimension.
 const COOPERATIVE: &str = "cooperative";
 /// What earlier versions called the shape of a grid; their `ctas` were those of one cluster.
@@ -72,11 +72,11 @@ impl Body<'_> {
             if self.checker.spa_field(&mut spa_fields, field, value)? {
                 continue;
             }
-            if let Some(which) = AXES.iter().position(|(name, _)| *name == field.text) {
+            if let Some(which) = AXES.iter().position(|name| *name == field.text) {
                 if let Some((_, first)) = axes[which] {
                     return Err(self.report(super::body::duplicate_name(&field.text, place, first)));
                 }
-                axes[which] = Some((self.resolve_axes((field, AXES[which].1), value, &mut sizes)?, place));
+                axes[which] = Some((self.resolve_axes(field, value, &mut sizes)?, place));
                 continue;
             }
             if field.text == REGISTERS {
@@ -90,7 +90,7 @@ impl Body<'_> {
                 let message = format!("a launch has no `{}`", field.text);
                 let error =
                     Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
-                let fields = DIMENSIONS.into_iter().chain([COOPERATIVE, REGISTERS, AXES[0].0, AXES[1].0]);
+                let fields = DIMENSIONS.into_iter().chain([COOPERATIVE, REGISTERS]).chain(AXES);
                 let in_cuda = WORDS_OF_CUDA.iter().find(|(word, _)| *word == field.text);
                 return Err(self.report(match super::super::suggest::suggest(&field.text, fields) {
                     _ if in_cuda.is_some() => error.with_help(in_cuda.map_or("", |(_, help)| *help)),
@@ -104,7 +104,7 @@ impl Body<'_> {
                 let mut others = AXES.iter().zip(axes);
                 let by = others.find(|(_, found)| found.is_some_and(|(_, other)| other == first));
                 return Err(match by {
-                    Some(((name, _), _)) => self.counted_twice(field, name, first),
+                    Some((name, _)) => self.counted_twice(field, name, first),
                     None => self.report(super::body::duplicate_name(&field.text, place, first)),
                 });
             }
@@ -181,7 +181,7 @@ impl Body<'_> {
     /// `32`, `[32, 8]`: what is along each axis, and so how many there are of the dimensions in whose place it stands.
     fn resolve_axes(
         &mut self,
-        (field, in_place_of): (&ast::Name, &[usize]),
+        field: &ast::Name,
         value: &ast::Expr,
         counted: &mut [Option<(u64, Span)>; 5],
     ) -> Resolved<[u32; 3]> {
@@ -208,18 +208,21 @@ impl Body<'_> {
             }
         }
         let all = sizes.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
-        let counts = if in_place_of.len() == 1 { [all, 1] } else { [all.div_ceil(32), all.min(32)] };
-        if in_place_of.len() > 1 && all > 32 && !all.is_multiple_of(32) {
+        let is_block = field.text == "block";
+        if is_block && all > 32 && !all.is_multiple_of(32) {
             let message = format!("a block of {all} threads has a warp that is not full");
             let error =
                 Diagnostic::new("unsupported::launch-block", message, field.place.0, "not whole warps");
             return Err(self.report(error.with_help("take a multiple of 32, or at most 32 threads")));
         }
-        for (&dimension, count) in in_place_of.iter().zip(counts) {
-            if let Some((_, first)) = counted[dimension] {
-                return Err(self.counted_twice(field, DIMENSIONS[dimension], first));
+        let counts: &[(&str, u64)] =
+            if is_block { &[("warps", all.div_ceil(32)), ("lanes", all.min(32))] } else { &[("ctas", all)] };
+        for (size, name) in counted.iter_mut().zip(DIMENSIONS) {
+            let Some(&(_, count)) = counts.iter().find(|(dimension, _)| *dimension == name) else { continue };
+            if let Some((_, first)) = *size {
+                return Err(self.counted_twice(field, name, first));
             }
-            counted[dimension] = Some((count, field.place.0));
+            *size = Some((count, field.place.0));
         }
         Ok(sizes)
     }
