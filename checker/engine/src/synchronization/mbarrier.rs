@@ -234,7 +234,7 @@ fn finish_object(
     let (phases, moments) = if is_ordered {
         order_object(graph, object, n_phases)?
     } else {
-        count_object(graph, object, n_phases)
+        count_object(graph, object, n_phases)?
     };
     state_final_phase(graph, final_phases, id, &phases);
     describe(graph, id, &object.operations, &phases);
@@ -262,7 +262,11 @@ fn limit_choices(operations: &[(Operation, Interval)]) -> Result<(), GraphError>
 }
 
 /// States what counting says of the object's phases.
-fn count_object(graph: &mut GraphBuilder, object: &Object, n_phases: u32) -> (Phases, Moments) {
+fn count_object(
+    graph: &mut GraphBuilder,
+    object: &Object,
+    n_phases: u32,
+) -> Result<(Phases, Moments), GraphError> {
     let Object { operations, seen, expected, .. } = object;
     let raised = Raised::new(&graph.terms, operations.iter().map(|(operation, _)| operation));
     let cancelled = raised.cancelled(operations);
@@ -276,11 +280,12 @@ fn count_object(graph: &mut GraphBuilder, object: &Object, n_phases: u32) -> (Ph
     let mut moments = Moments::new();
     let are_plain = are_plain(operations);
     for (operation, interval) in operations {
+        graph.goes_on()?;
         state_operation(graph, operation, *interval, &phases);
         state_excess(graph, operation, *interval, &phases, (operations, are_plain), &mut moments);
         state_moment(graph, (operation, *interval), &phases, operations, seen, &mut moments);
     }
-    (phases, moments)
+    Ok((phases, moments))
 }
 
 /// Whether the operations of an object have to be ordered.
@@ -394,6 +399,7 @@ fn link_phases(
                 return Err(GraphError::TooLarge { limit: "pairs of mbarrier operations", value, span });
             }
             for &a in before {
+                graph.goes_on()?;
                 for &b in after.iter().filter(|b| b.0.event != a.0.event) {
                     link_pair(graph, a, b);
                 }

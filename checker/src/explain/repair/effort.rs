@@ -5,7 +5,7 @@ use super::ground::Proposal;
 use fencepost_dsl::kernel::program::Kernel;
 
 /// Steps of a try, as a multiple of those of the check, and at least.
-const TRY_STEPS: (u64, u64) = (6, 3_000_000);
+const TRY_STEPS: (u64, u64) = (3, 3_000_000);
 /// Steps that all tries of a launch may take: as a multiple of those of its check, and however short that was.
 const ALL_STEPS: (u64, u64) = (10, 72_000_000);
 /// … of which so much is for what is tried at first, each try within [`TRY_STEPS`]; the rest is for those that were not
@@ -18,6 +18,13 @@ const COMPILED_STEPS: (u64, u64) = (4, 60_000_000);
 /// How often a statement of a compiled kernel is put in elsewhere that has mended nothing where it was likelier; a check counts
 /// twice.
 pub(super) const ELSEWHERE_MAX: u32 = 4;
+
+/// A check of so many steps is worth one of the violated properties alone before one of all.
+const LONG: u64 = 5_000_000;
+
+pub(super) fn is_long(steps: u64) -> bool {
+    steps >= LONG
+}
 
 fn times((times, least): (u64, u64), steps: u64) -> u64 {
     steps.saturating_mul(times).saturating_add(least)

@@ -653,13 +653,13 @@ impl Search<'_> {
         self.tries.n += 1;
         let config = self.config(&of.program.kernels[of.kernel], findings_max, most);
         // Whether what was found is there still is said soon; whatever else is wrong may take long.
-        if findings_max == 1 && self.has_looked_for_more() {
+        if findings_max == 1 && (self.has_looked_for_more() || effort::is_long(self.own_steps())) {
             let mut properties: Vec<Property> = self.keys.iter().map(|(property, _)| *property).collect();
             properties.sort_unstable();
             properties.dedup();
             let own = Config { properties, ..config.clone() };
             let stays = self.checked(texts, of, &own)?;
-            if stays.as_ref().is_some_and(|tried| tried.verdict == Verdict::Violated) {
+            if stays.as_ref().is_none_or(|tried| !tried.verdict.is_proof()) {
                 return Ok(stays);
             }
         }

@@ -2,8 +2,9 @@
 
 use super::edit::Edit;
 use super::ground::Ground;
-use super::syntax::{NodeKind, Syntax};
-use crate::event::{AgentId, EventId};
+use super::syntax::{Instruction, NodeKind, Syntax};
+use crate::event::{AgentId, Event, EventId};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Scope;
 
 /// A place between two statements: the one before it, or the one after it where there is none.
@@ -65,7 +66,7 @@ pub fn last_of(syntax: &Syntax, around: usize) -> Option<usize> {
 }
 
 /// Of the two names of a place, the one by the statement before it.
-fn normal(syntax: &Syntax, (node, is_after): Gap) -> Gap {
+pub fn normal(syntax: &Syntax, (node, is_after): Gap) -> Gap {
     let (siblings, at) = syntax.siblings(node);
     match at.checked_sub(1) {
         Some(before) if !is_after => (siblings[before], true),
@@ -107,6 +108,25 @@ pub fn barriers(ground: &Ground<'_>, a: AgentId, b: AgentId) -> Vec<(String, &'s
         found.push(warp);
     }
     found
+}
+
+/// The named barriers at which both threads meet somewhere in the text, as they are written there: those of a role.
+pub fn within_roles(ground: &Ground<'_>, a: AgentId, b: AgentId) -> Vec<(String, &'static [&'static str])> {
+    let (syntax, graph) = (ground.syntax, ground.graph());
+    let comes = |own: &Instruction, agent: AgentId| {
+        let is_it = |event: &Event| {
+            event.agent == Some(agent) && event.site.is_some_and(|site| graph.sites[site].span == own.span)
+        };
+        graph.events.iter().any(is_it)
+    };
+    let is_named = |own: &&Instruction| {
+        ["bar.sync", "barrier.sync"].iter().any(|word| own.opcode.starts_with(word))
+            && own.operands.len() == 2
+    };
+    let both = syntax.instructions.iter().filter(is_named).filter(|own| comes(own, a) && comes(own, b));
+    let texts: SortedSet<&str> =
+        both.map(|own| ground.texts.sources().text(syntax.nodes[own.node].span)).collect();
+    texts.into_iter().map(|text| (text.to_owned(), &["tid", "laneid"][..])).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{Definition, Term, TermKind, TermPool, TermRef, Unknown, UnknownId, U
 use crate::work::{self, Work};
 use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::SortedSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Some terms of a pool as a pool of their own.
 pub struct Restricted {
@@ -35,10 +35,12 @@ impl TermPool {
         unknowns: impl IntoIterator<Item = UnknownId>,
         name: impl Fn(UnknownId, &UnknownKind) -> UnknownKind,
     ) -> Restricted {
-        let mut kept: SortedSet<TermRef> = SortedSet::new();
+        let mut found: FxHashSet<TermRef> = FxHashSet::default();
+        let mut kept: Vec<TermRef> = Vec::new();
         let mut pending: Vec<TermRef> = terms.into_iter().collect();
         while let Some(term) = pending.pop() {
-            if kept.insert(term) {
+            if found.insert(term) {
+                kept.push(term);
                 pending.extend(self.operands(term));
                 if let TermKind::Unknown(unknown) = self.terms[term].kind {
                     let definition = self.definitions.get(&unknown);
@@ -46,6 +48,7 @@ impl TermPool {
                 }
             }
         }
+        kept.sort_unstable();
         work::count(Work::Term, kept.len());
         let of_term = |&term: &TermRef| match self.terms[term].kind {
             TermKind::Unknown(unknown) => Some(unknown),

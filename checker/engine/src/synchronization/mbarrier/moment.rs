@@ -134,7 +134,6 @@ fn still_open(
     operations: &[(Operation, Interval)],
     moments: &mut Moments,
 ) -> TermRef {
-    let mut any_later = TermPool::FALSE;
     // Of each thread's operations, those after a later one are later.
     let mut latest: SortedMap<AgentId, TermRef> = SortedMap::new();
     let mut pending = Vec::new();
@@ -160,9 +159,9 @@ fn still_open(
         let earlier = terms.and(here, not_later);
         moments.push((arrival.event, other.event, later));
         moments.push((other.event, arrival.event, earlier));
-        any_later = terms.or(any_later, later);
         pending.push((later, other.kind.arrivals()));
     }
+    let any_later = terms.or_all(pending.iter().map(|&(later, _)| later));
     let pending = sum(terms, &pending);
     let count = terms.constant(u128::from(count), TX_WIDTH);
     let too_few = terms.less(pending, count);

@@ -93,7 +93,7 @@ pub(super) fn order_object(
         let value = OPERATIONS_MAX as u64;
         return Err(GraphError::TooLarge { limit: "ordered mbarrier operations", value, span });
     }
-    let before = total_order(graph, &members);
+    let before = total_order(graph, &members)?;
     let measures = Measures::of(&members, n_phases, expected);
     for member in &mut members {
         if member.operation.kind.changes() {
@@ -104,9 +104,11 @@ pub(super) fn order_object(
     let initial = graph.terms.resize(initial, measures.pending_width);
     let mut after = Vec::new();
     for at in 0..members.len() {
+        graph.goes_on()?;
         after.push(expected_after(&mut graph.terms, &members, &before, at, initial, expected));
     }
     for at in 0..members.len() {
+        graph.goes_on()?;
         let found = found(&mut graph.terms, &members, &before, at, initial, &after, measures);
         state_member(graph, id, &members[at], &found, measures);
     }
@@ -144,7 +146,7 @@ fn members(graph: &mut GraphBuilder, operations: &[(Operation, Interval)], seen:
 }
 
 /// Per pair, whether the first comes before the second; transitive for those that happen.
-fn total_order(graph: &mut GraphBuilder, members: &[Member]) -> Vec<Vec<TermRef>> {
+fn total_order(graph: &mut GraphBuilder, members: &[Member]) -> Result<Vec<Vec<TermRef>>, GraphError> {
     let n = members.len();
     let mut before = vec![vec![TermPool::FALSE; n]; n];
     for a in 0..n {
@@ -162,6 +164,7 @@ fn total_order(graph: &mut GraphBuilder, members: &[Member]) -> Vec<Vec<TermRef>
     }
     for a in 0..n {
         for b in a + 1..n {
+            graph.goes_on()?;
             for c in b + 1..n {
                 let happen = [a, b, c].map(|at| members[at].operation.guard);
                 for circle in
@@ -173,7 +176,7 @@ fn total_order(graph: &mut GraphBuilder, members: &[Member]) -> Vec<Vec<TermRef>
             }
         }
     }
-    before
+    Ok(before)
 }
 
 /// What the phases after an operation expect, if anybody drops out.
