@@ -1044,6 +1044,37 @@ fn a_phase_before_the_first_that_is_missed_is_told() {
     assert!(flat.contains(sentence) && !flat.contains("into `2`"), "{flat}");
 }
 
+/// Who goes on behind a wait that others of its role have still to make is named, and its role meets before it does.
+#[test]
+fn who_goes_ahead_of_the_others_is_named() {
+    let found = reports(
+        "kernel ring {
+            launch { warps: 3, lanes: 32 }
+            shared full: mbarrier;
+            shared free: mbarrier;
+            if tid == 0 { mbarrier.init [full], 1; mbarrier.init [free], 1; }
+            bar.sync 0;
+            for i in 0..3 {
+                if warpid == 2 {
+                    await mbarrier.try_wait.parity [free], (i % 2) ^ 1;
+                    bar.warp.sync 0xffffffff;
+                    if laneid == 0 { mbarrier.arrive _, [full]; }
+                } else {
+                    bar.sync 1, 64;
+                    await mbarrier.try_wait.parity [full], i % 2;
+                    if tid == 0 { mbarrier.arrive _, [free]; }
+                }
+            }
+        }",
+    )
+    .flat();
+    let says =
+        "tid 0 is through the same wait and goes on to `mbarrier.arrive.release.cta.shared::cta.b64 [free]`";
+    assert!(found.contains(says), "{found}");
+    assert!(found.contains("has looked: nothing has the two meet in between"), "{found}");
+    assert!(found.contains("help: move `bar.sync 1, 64;`"), "{found}");
+}
+
 #[test]
 fn what_a_repair_does_not_need_is_left_out() {
     let helps = helps(

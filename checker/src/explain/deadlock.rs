@@ -19,6 +19,7 @@ use crate::event::{
 use crate::findings::deadlock as kinds;
 use crate::findings::lifetime::NOT_CO_RESIDENT;
 use crate::witness::Witness;
+use std::cmp::Reverse;
 
 /// The facts of a deadlock.
 pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
@@ -69,7 +70,6 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
             !own.any(|agent| standing.iter().any(|blocked| blocked.agent == agent))
         })
         .collect();
-    let is_overtaken = |role: &Role| matches!(role.wait, WaitFact::Phase { overtaken: Some(_), .. });
     let kind = if witness.claim == GoalKind::NotResident {
         &NOT_CO_RESIDENT
     } else if looks().any(|look| look.is_weak) && graph.hierarchy.launch().spa.is_some() {
@@ -111,6 +111,8 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     }
     if runs_ahead {
         explanation.rules = vec!["UB-M11"];
+        let ahead = went_ahead(graph, witness, &explanation);
+        explanation.reasons.extend(ahead);
     }
     let lost =
         reads.iter().filter_map(|fact| fact.source).find_map(|write| updates::lost(graph, witness, write));
@@ -126,6 +128,56 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     }
     explanation.reads = reads;
     explanation
+}
+
+/// Who was through the wait that came too late for others of its CTA, and gave a signal behind it.
+fn went_ahead(graph: &EventGraph, witness: &Witness, explanation: &Explanation) -> Option<Reason> {
+    let Subject::Deadlock { roles, .. } = &explanation.subject else { return None };
+    let is_executed = |id: EventId| witness.execution.executed.contains(id);
+    let of_role = |role: &Role| {
+        let is_wait = |id: &EventId| {
+            let own = &graph.events[*id];
+            let is_there = own.site.is_some_and(|site| role.span.holds(graph.sites[site].span));
+            is_there && own.iterations == role.iterations && !graph.is_of_operation(*id)
+        };
+        let waits = graph.events.ids().filter(is_wait).filter_map(|id| Some((graph.events[id].agent?, id)));
+        let (late, through): (Vec<_>, Vec<_>) = waits.partition(|(agent, _)| role.agents.contains(agent));
+        let signal_of = |(agent, wait): (AgentId, EventId)| {
+            let wait = &graph.events[wait];
+            let is_signal = |id: &EventId| {
+                let own = &graph.events[*id];
+                let is_behind = own.agent == Some(agent)
+                    && own.position > wait.position
+                    && own.iterations == wait.iterations;
+                is_behind && is_executed(*id) && gives_signal(&own.kind)
+            };
+            graph.events.ids().filter(is_signal).min_by_key(|&id| graph.events[id].position)
+        };
+        let passed = through.into_iter().filter(|&(_, wait)| is_executed(wait));
+        let (peer, signal) = passed.filter_map(|own| Some((own.0, signal_of(own)?))).next()?;
+        let is_beside =
+            |(agent, _): &&(AgentId, EventId)| graph.hierarchy.cta_of(*agent) == graph.hierarchy.cta_of(peer);
+        // That one of another warp is late says more: their warp alone does not meet.
+        let is_far =
+            |agent: AgentId| graph.hierarchy.threads[agent].warp != graph.hierarchy.threads[peer].warp;
+        let (_, wait) =
+            late.iter().filter(is_beside).max_by_key(|(agent, id)| (is_far(*agent), Reverse(*id)))?;
+        Some(Reason::WentAhead { wait: *wait, signal })
+    };
+    roles.iter().filter(|role| is_overtaken(role)).find_map(of_role)
+}
+
+fn is_overtaken(role: &Role) -> bool {
+    matches!(role.wait, WaitFact::Phase { overtaken: Some(_), .. })
+}
+
+/// Whether others may wait for it: an arrival, or a strong write.
+fn gives_signal(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::Mbarrier(own) => own.role == MbarrierRole::Arrive,
+        EventKind::Write(_) => kind.scope().is_some(),
+        _ => false,
+    }
 }
 
 /// Where threads look that wait for ever, and what decides whether what they wait for is written.

@@ -264,6 +264,13 @@ pub enum Reason {
         /// The other thread's wait, which need not have happened in this execution.
         wait: EventId,
     },
+    /// A thread was let through a wait of several of its CTA, and gave a signal on before another one had looked.
+    WentAhead {
+        /// The wait of the other one, which never passes.
+        wait: EventId,
+        /// The signal.
+        signal: EventId,
+    },
     /// A thread overwrote what another thread had written since it last read there.
     LostUpdate {
         /// The write.
@@ -463,6 +470,7 @@ impl Reason {
             | Self::WaitsAlone { .. }
             | Self::NoWayBack { .. } => &["MM-40"],
             Self::NobodyHasWaited { .. } => &["A-44"],
+            Self::WentAhead { .. } => &["UB-M11"],
             Self::PassedAtOnce { .. } => &["MB-8"],
             Self::CompletedByOthers { .. } => &["MB-4"],
             Self::OtherGeneration { .. } => &["BR-4"],
@@ -544,6 +552,7 @@ impl Reason {
             }
             Self::NotPassedOn { access, relay, .. } => vec![access, relay],
             Self::WaitsAlone { access, .. } => vec![access],
+            Self::WentAhead { signal, .. } => vec![signal],
             Self::PassedAtOnce { wait, .. } => vec![wait],
             Self::NobodyHasWaited { arrival, wait, is_done, .. } => {
                 std::iter::once(arrival).chain(wait.filter(|_| is_done)).collect()

@@ -153,6 +153,12 @@ impl Words<'_> {
                 self.thread(*access),
                 self.end(*access, explanation)
             ),
+            Reason::WentAhead { wait, signal } => format!(
+                "{} is through the same wait and goes on to {} before {} has looked: nothing has the two meet in between",
+                self.thread(*signal),
+                self.numbered(*signal),
+                self.thread(*wait)
+            ),
             Reason::LostUpdate { write, read, lost, stored } => {
                 self.lost_update([*write, *read, *lost], *stored)
             }

@@ -273,6 +273,7 @@ impl Words<'_> {
             Reason::NoWayBack { .. }
             | Reason::NotPassedOn { .. }
             | Reason::WaitsAlone { .. }
+            | Reason::WentAhead { .. }
             | Reason::NotSeen { .. }
             | Reason::TooSoon { .. }
             | Reason::BothTook { .. }

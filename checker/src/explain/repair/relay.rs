@@ -2,12 +2,9 @@
 //! as narrow as holds both.
 
 use super::super::reason::Reason;
-use super::super::roles::{Role, WaitFact};
-use super::super::subject::Subject;
 use super::ground::{Ground, Proposal};
 use super::places::{Gap, barriers, diverges, insert, normal, within_roles};
-use crate::event::{AgentId, EventId};
-use fencepost_dsl::sorted::SortedSet;
+use crate::event::EventId;
 
 /// Statements around each of the two places that are tried.
 const LEVELS_MAX: usize = 4;
@@ -18,14 +15,10 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let (access, relay, is_signal) = match *reason {
             Reason::NotPassedOn { access, relay, is_signal } => (access, relay, is_signal),
             Reason::WaitsAlone { access, wait } => (access, wait, false),
+            Reason::WentAhead { wait, signal } => (wait, signal, true),
             _ => continue,
         };
         between(ground, (access, relay), is_signal, found);
-    }
-    if let Subject::Deadlock { roles, .. } = &ground.explanation.subject {
-        for (wait, signal) in roles.iter().filter_map(|role| overtaken(ground, role)) {
-            between(ground, (wait, signal), true, found);
-        }
     }
 }
 
@@ -36,47 +29,15 @@ fn between(
     found: &mut Vec<Proposal>,
 ) {
     let (Some(first), Some(second)) = (ground.thread(access), ground.thread(relay)) else { return };
-    let mut options = barriers(ground, first, second);
-    // The narrowest is the last to be thought of, and the first to be tried.
-    options.sort_by_key(|(text, _)| !text.starts_with("bar.warp"));
-    options.extend(within_roles(ground, first, second));
+    // The narrowest is the last to be thought of, and the first to be tried: of the warp, of the role, of the CTA.
+    let (warp, wider): (Vec<_>, Vec<_>) =
+        barriers(ground, first, second).into_iter().partition(|(text, _)| text.starts_with("bar.warp"));
+    let options = warp.into_iter().chain(within_roles(ground, first, second)).chain(wider);
     for (rank, (text, words)) in (8..).zip(options) {
         for (rank, gap) in (rank..).zip(gaps(ground, (access, relay), is_signal, words)) {
             found.push(Proposal { rank, edits: vec![insert(ground, gap, &text)] });
         }
     }
-}
-
-/// Where a phase was over before a thread had looked: its wait, and the signal of another thread of its CTA that has made the
-/// same wait and let the next phase come without it.
-fn overtaken(ground: &Ground<'_>, role: &Role) -> Option<(EventId, EventId)> {
-    let WaitFact::Phase { overtaken: Some(_), .. } = &role.wait else { return None };
-    let graph = ground.graph();
-    let of_thread = |id: EventId| graph.events[id].agent.filter(|_| !graph.is_of_operation(id));
-    let span_of = |id: EventId| graph.events[id].site.map(|site| graph.sites[site].span);
-    let is_wait = |id: &EventId| {
-        graph.events[*id].iterations == role.iterations
-            && span_of(*id).is_some_and(|span| role.span.holds(span))
-    };
-    let waits: Vec<(AgentId, EventId)> =
-        graph.events.ids().filter(is_wait).filter_map(|id| Some((of_thread(id)?, id))).collect();
-    let late: SortedSet<AgentId> = role.agents.iter().copied().collect();
-    let place = |agent: AgentId| graph.hierarchy.threads[agent];
-    let signal_of = |(agent, wait): (AgentId, EventId)| {
-        let is_behind = |id: &EventId| {
-            let (own, wait) = (&graph.events[*id], &graph.events[wait]);
-            own.agent == Some(agent) && own.position > wait.position && own.iterations == wait.iterations
-        };
-        let signals = |id: &EventId| ground.instruction(*id).is_some_and(|own| own.gives_signal());
-        graph.events.ids().filter(is_behind).find(signals)
-    };
-    let early = waits.iter().filter(|(agent, _)| !late.contains(agent));
-    let (peer, signal) = early.filter_map(|&own| Some((own.0, signal_of(own)?))).next()?;
-    let of_cta = |agent: AgentId| graph.hierarchy.cta_of(agent) == graph.hierarchy.cta_of(peer);
-    let mut of_late = waits.iter().filter(|(agent, _)| late.contains(agent) && of_cta(*agent));
-    // One of another warp tells that a warp is too narrow.
-    let wait = of_late.clone().find(|(agent, _)| place(*agent).warp != place(peer).warp).or(of_late.next());
-    wait.map(|&(_, wait)| (wait, signal))
 }
 
 /// Places between an access and what another thread does for it, nearest to that first.
