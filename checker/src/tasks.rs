@@ -37,6 +37,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
     let mut launch = Launch::single(wanted, kernel.span);
     let is_spa = kernel.launches.iter().any(|launch| launch.spa.is_some());
     let mut spa = SpaLaunch::apart(0);
+    let (mut block, mut grid, mut counts) = (None, None, Vec::new());
     for part in wanted.split(',') {
         let (name, value) =
             part.split_once('=').ok_or_else(|| format!("`{part}` is not of the form `ctas=2`"))?;
@@ -62,6 +63,14 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             continue;
         }
         match name.trim() {
+            "block" => {
+                block = Some(axes("block", value)?);
+                continue;
+            }
+            "grid" => {
+                grid = Some(axes("grid", value)?);
+                continue;
+            }
             "clusters" => {
                 return Err("a launch has no `clusters` any more: `ctas` counts the CTAs of the grid, `cluster` those \
                             of each cluster, as in `ctas=4,cluster=2`"
@@ -82,11 +91,29 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             "lanes" => &mut launch.lanes,
             other => {
                 return Err(format!(
-                    "a launch has no `{other}`; it has gpus, ctas, cluster, warps, lanes, registers and cooperative"
+                    "a launch has no `{other}`; it has gpus, ctas or grid, cluster, warps and lanes or block, registers and \
+                     cooperative"
                 ));
             }
         };
         *field = value;
+        counts.push(name.trim());
+    }
+    if let Some(sizes) = block {
+        once("block", &["warps", "lanes"], &counts)?;
+        let all = number_of(sizes)?;
+        if all > 32 && !all.is_multiple_of(32) {
+            return Err(format!(
+                "a block of {all} threads has a warp that is not full: take a multiple of 32"
+            ));
+        }
+        (launch.warps, launch.lanes) = (all.div_ceil(32), all.min(32));
+        launch.block = (sizes[1] > 1 || sizes[2] > 1).then_some(sizes);
+    }
+    if let Some(sizes) = grid {
+        once("grid", &["ctas"], &counts)?;
+        launch.ctas = number_of(sizes)?;
+        launch.grid = (sizes[1] > 1 || sizes[2] > 1).then_some(sizes);
     }
     let sizes = [launch.gpus, launch.ctas, launch.warps, launch.lanes];
     let n_threads = sizes.into_iter().map(u64::from).fold(1, u64::saturating_mul);
@@ -100,16 +127,58 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             launch.ctas, launch.cluster
         ));
     }
+    if let Some(row) = launch.grid.and_then(|sizes| sizes.into_iter().find(|&size| size > 1))
+        && !row.is_multiple_of(launch.cluster)
+    {
+        return Err(format!(
+            "a row of {row} CTAs does not divide into clusters of {}: they lie along the first axis that has more than one \
+             CTA",
+            launch.cluster
+        ));
+    }
     if launch.lanes > 32 || u64::from(launch.warps) * u64::from(launch.lanes) > 1024 || n_threads > 4096 {
         return Err(
             "a launch has at most 32 lanes per warp, 1024 threads per CTA and 4096 threads".to_owned()
         );
+    }
+    if let Some(unlike) = kernel.flat.as_ref().and_then(|flat| flat.required.unlike(&launch)) {
+        return Err(format!("{}: {}", kernel.name, unlike.message));
     }
     if is_spa {
         let sms = if spa.sms == 0 { launch.ctas } else { spa.sms };
         launch.spa = Some(SpaLaunch { sms, ..spa });
     }
     Ok(vec![launch])
+}
+
+/// `32x8`: how many there are along each axis.
+fn axes(field: &str, value: &str) -> Result<[u32; 3], String> {
+    let wrong = || {
+        format!(
+            "`{field}` is up to three numbers of at least 1, as in `{field}=32x8`, not `{}`",
+            value.trim()
+        )
+    };
+    let mut sizes = [1; 3];
+    let mut parts = value.trim().split('x');
+    for (size, part) in sizes.iter_mut().zip(&mut parts) {
+        *size = part.trim().parse().ok().filter(|&size: &u32| size > 0).ok_or_else(wrong)?;
+    }
+    if parts.next().is_none() { Ok(sizes) } else { Err(wrong()) }
+}
+
+/// All of them; far too many are as many as there can be.
+fn number_of(sizes: [u32; 3]) -> Result<u32, String> {
+    let all = sizes.into_iter().try_fold(1u32, u32::checked_mul);
+    all.ok_or_else(|| "a launch has at most 4096 threads".to_owned())
+}
+
+/// What axes count is not counted again.
+fn once(field: &str, in_place_of: &[&str], counts: &[&str]) -> Result<(), String> {
+    match in_place_of.iter().find(|name| counts.contains(name)) {
+        Some(name) => Err(format!("`{field}` says how many `{name}` there are: leave one of the two out")),
+        None => Ok(()),
+    }
 }
 
 /// Reads a field that only launches of SPA machines have; `false` if it is none.

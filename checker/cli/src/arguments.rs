@@ -254,7 +254,7 @@ pub struct CheckOptions {
     pub config: ConfigOptions,
     #[command(flatten)]
     pub program: ProgramOptions,
-    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
+    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`, or in axes as `grid=4x2,block=32x8`.
     #[arg(long, value_name = "NAME")]
     pub launch: Option<String>,
     /// Only these: race, assert, deadlock, barrier, lifetime, bounds, reachable, condition (of litmus tests; their only
@@ -591,7 +591,7 @@ pub struct EmitOptions {
     pub file: PathBuf,
     #[command(flatten)]
     pub program: ProgramOptions,
-    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
+    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`, or in axes as `grid=4x2,block=32x8`.
     #[arg(long, value_name = "NAME")]
     pub launch: Option<String>,
     /// Of `ptx` and `cuda`: the kernel, if the file has several.

@@ -41,6 +41,13 @@ fn exit_codes_tell_verdicts_apart() {
         ("clusters-uneven", PROVED, &["--launch", "ctas=3,cluster=2"], 2),
         ("clusters-of-old", PROVED, &["--launch", "clusters=2"], 2),
         ("resident-of-old", PROVED, &["--launch", "ctas=2,resident=true"], 2),
+        ("shaped", SHAPED, &["--launch", "block=4x2,grid=2x3"], 0),
+        ("shaped", SHAPED, &["--launch", "block=8,grid=6"], 1),
+        ("shaped", SHAPED, &["--launch", "block=4x2,grid=2x3,lanes=8"], 2),
+        ("shaped", SHAPED, &["--launch", "block=11x3"], 2),
+        ("shaped", SHAPED, &["--launch", "block=4x2x1x1"], 2),
+        ("shaped", SHAPED, &["--launch", "block=4x0"], 2),
+        ("shaped", SHAPED, &["--launch", "grid=3x2,cluster=2"], 2),
         ("program", "kernel k { } program p { launch k; }", &[], 0),
         ("program", "kernel k { } program p { launch k; }", &["--launch", "default"], 0),
         ("program", "kernel k { } program p { launch k; }", &["--launch", "ctas=2"], 2),
@@ -51,6 +58,55 @@ fn exit_codes_tell_verdicts_apart() {
         assert_eq!(code(&output), *expected, "{name} {arguments:?}: {}", all_text(&output));
     }
     assert_eq!(code(&check(&folder.0.join("absent.fence"), &[])), 2);
+}
+
+const SHAPED: &str = "kernel k { assert ntid.x == 4 && ntid.y == 2 && nctaid.y == 3 && nctaid == 6; }";
+
+/// What a module says of its launches holds for those that are made up, too.
+#[test]
+fn a_launch_that_is_made_up_is_one_that_the_module_allows() {
+    let folder = Folder::new("launch-of-a-module");
+    let module = ".version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+.reqntid 32, 2, 1
+{
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [k_param_0];
+    mov.u32 %r1, %clusterid.x;
+    mov.u32 %r2, %tid.y;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r2, 32, %r3;
+    mad.lo.u32 %r4, %r1, 64, %r4;
+    mul.wide.u32 %rd2, %r4, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r1;
+    ret;
+}
+";
+    folder.write("k.ptx", module);
+    let path = folder.write(
+        "k.fence",
+        "global out[256]: u32;
+import \"k.ptx\" entry k as k {
+    launch { block: [32, 2] }
+    param 0 = &out;
+}
+",
+    );
+    let cases: &[(&str, i32, &str)] = &[
+        ("block=32x2,ctas=4", 0, "proved"),
+        ("block=64,ctas=4", 2, "with [32, 2] threads per CTA, and no others"),
+        ("warps=1,lanes=32", 2, "with [32, 2] threads per CTA, and no others"),
+        ("block=32x2,grid=2x2", 2, "have grids of one axis"),
+    ];
+    for (launch, expected, says) in cases {
+        let output = check(&path, &["--launch", launch]);
+        let all = all_text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code(&output) == *expected && all.contains(says), "{launch}: {all}");
+    }
 }
 
 const LOCKED: &str = "use \"lib/lock.fence\";

@@ -132,7 +132,7 @@ impl Options {
         self
     }
 
-    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`.
+    /// Only this launch; by name, or as `ctas=4,cluster=2,warps=4`, or in axes as `grid=4x2,block=32x8`.
     pub fn launch(mut self, name: impl Into<String>) -> Self {
         self.launch = Some(name.into());
         self

@@ -17,7 +17,7 @@ pub use asynchronous::{
     AsyncCopy, AsyncGroup, AsyncOp, AsyncStore, BulkCompletion, BulkCopy, BulkEnd, CancelQuery, Factor,
     MatrixOp, Product, Tensor, TensorBox, TensorOp, TensorProduct, TupleId,
 };
-pub use flat::{FlatMemory, FlatObject, FlatSpace, Private, View};
+pub use flat::{FlatMemory, FlatObject, FlatSpace, Private, Required, View};
 pub use host::{HostCall, Task, UnrecordedWait};
 pub use instruction::{
     AccessOp, AtomicOp, BarrierKind, BarrierReduction, Exchange, ExchangeKind, GridDependency, Instruction,

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::index::IndexVec;
 use crate::kernel::ast::{self, SettingValue, StatementKind as Ast};
 use crate::kernel::program::{
-    ElementKind, Expression, ExpressionKind, FlatMemory, Kernel, Launch, Parameter,
+    ElementKind, Expression, ExpressionKind, FlatMemory, Kernel, Launch, Parameter, Required,
 };
 use crate::kernel::resolve::body::Binding;
 use crate::kernel::resolve::{Body, Checker, Modules, Reported, Resolved};
@@ -100,10 +100,10 @@ impl Checker {
         if failed {
             return Err(Reported);
         }
-        body.check_launches(&launches, entry, span)?;
+        let required = body.check_launches(&launches, entry, span)?;
         let Settings { parameters, values, environment, dynamic } = given;
         let harness = Harness {
-            has_axes_of_ctas: launches.iter().any(|launch| launch.grid.is_some()),
+            has_axes_of_ctas: !required.has_flat_grids,
             parameters: values,
             environment,
             dynamic_bytes: dynamic.map(|(bytes, _)| bytes),
@@ -126,7 +126,7 @@ impl Checker {
             }
         }
         let Memory { objects, private, .. } = memory;
-        let flat = Some(Box::new(FlatMemory { objects, private, registers }));
+        let flat = Some(Box::new(FlatMemory { objects, private, registers, required }));
         let Body { objects, storages, registers, .. } = body;
         Ok(Kernel {
             name: import.name.text.clone(),
@@ -158,9 +158,18 @@ struct Settings {
 
 impl Body<'_> {
     /// What the module says of how the kernel is launched holds for all launches.
-    fn check_launches(&mut self, launches: &[Launch], entry: &Function, span: Span) -> Resolved<()> {
+    fn check_launches(&mut self, launches: &[Launch], entry: &Function, span: Span) -> Resolved<Required> {
         let directive = |word: &str| entry.directives.iter().find(|(name, _)| name.text == word);
-        let (required, clusters) = (directive("reqntid"), directive("reqnctapercluster"));
+        let number = |&number: &u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let required = Required {
+            block: directive("reqntid").map(|(_, numbers)| {
+                let mut sizes = [1; 3];
+                sizes.iter_mut().zip(numbers).for_each(|(size, own)| *size = number(own));
+                sizes
+            }),
+            cluster: directive("reqnctapercluster").map(|(_, numbers)| number(&numbers.iter().product())),
+            has_flat_grids: launches.iter().all(|launch| launch.grid.is_none()),
+        };
         if launches.is_empty() {
             let message = "nothing says how this kernel is launched";
             let error = Diagnostic::new("validate::import-setting", message, span, "no launch");
@@ -169,33 +178,16 @@ impl Body<'_> {
             );
         }
         for launch in launches {
-            if let Some((name, numbers)) = clusters {
-                let wanted: u64 = numbers.iter().product();
-                if wanted != u64::from(launch.cluster) {
-                    let message =
-                        format!("this kernel is launched in clusters of {wanted} CTAs, and no others");
-                    let error =
-                        Diagnostic::new("validate::import-setting", message, launch.span, "others here")
-                            .with_label(name.span, "required here");
-                    return Err(self.report(error.with_help(format!("write `cluster: {wanted}`"))));
-                }
-            }
-            if let Some((name, numbers)) = required {
-                let mut sizes = [1; 3];
-                sizes.iter_mut().zip(numbers).for_each(|(size, &number)| *size = number);
-                if sizes != launch.block().map(u64::from) {
-                    let axes = sizes.iter().rposition(|&size| size > 1).map_or(1, |last| last + 1);
-                    let wanted = sizes[..axes].iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-                    let message =
-                        format!("this kernel is launched with [{wanted}] threads per CTA, and no others");
-                    let error =
-                        Diagnostic::new("validate::import-setting", message, launch.span, "others here")
-                            .with_label(name.span, "required here");
-                    return Err(self.report(error.with_help(format!("write `block: [{wanted}]`"))));
-                }
-            }
+            let Some(unlike) = required.unlike(launch) else { continue };
+            let error =
+                Diagnostic::new("validate::import-setting", unlike.message, launch.span, "others here");
+            let error = match directive(unlike.directive) {
+                Some((name, _)) => error.with_label(name.span, "required here"),
+                None => error,
+            };
+            return Err(self.report(error.with_help(unlike.help)));
         }
-        Ok(())
+        Ok(required)
     }
 
     fn setting(

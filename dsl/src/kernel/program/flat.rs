@@ -4,7 +4,7 @@
 //! that an address that leaves its object is in no other; the address of one in shared memory is its offset in the window,
 //! and in that of a peer the peer's rank and one more stand above the offset.
 
-use super::{ElementKind, ObjectId, RegisterId, Width};
+use super::{ElementKind, Launch, ObjectId, RegisterId, Width};
 
 /// Where shared memory starts in generic addresses.
 pub const SHARED_WINDOW: u64 = 1 << 32;
@@ -28,6 +28,59 @@ pub struct FlatMemory {
     pub private: Vec<Private>,
     /// The registers of the text, which hold anything before they are assigned.
     pub registers: Vec<RegisterId>,
+    /// What its launches have to be like.
+    pub required: Required,
+}
+
+/// What the launches of a kernel of a module have to be like.
+#[derive(Clone, Debug, Default)]
+pub struct Required {
+    /// Threads per CTA along each axis, as `.reqntid` says.
+    pub block: Option<[u32; 3]>,
+    /// CTAs per cluster, as `.reqnctapercluster` says.
+    pub cluster: Option<u32>,
+    /// Whether the text was read for grids of one axis, where an index through all CTAs is one along that axis.
+    pub has_flat_grids: bool,
+}
+
+/// A launch that a module does not allow.
+pub struct Unlike {
+    /// The directive that says so, if it is one.
+    pub directive: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to write in an `import`.
+    pub help: String,
+}
+
+impl Required {
+    /// What about a launch is not as it has to be.
+    pub fn unlike(&self, launch: &Launch) -> Option<Unlike> {
+        if let Some(wanted) = self.cluster.filter(|&wanted| wanted != launch.cluster) {
+            let message = format!("this kernel is launched in clusters of {wanted} CTAs, and no others");
+            return Some(Unlike {
+                directive: "reqnctapercluster",
+                message,
+                help: format!("write `cluster: {wanted}`"),
+            });
+        }
+        if let Some(sizes) = self.block.filter(|&sizes| sizes != launch.block()) {
+            let axes = sizes.iter().rposition(|&size| size > 1).map_or(1, |last| last + 1);
+            let wanted = sizes[..axes].iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            let message = format!("this kernel is launched with [{wanted}] threads per CTA, and no others");
+            return Some(Unlike {
+                directive: "reqntid",
+                message,
+                help: format!("write `block: [{wanted}]`"),
+            });
+        }
+        let is_deep = self.has_flat_grids && launch.grid.is_some();
+        is_deep.then(|| Unlike {
+            directive: "",
+            message: "the launches that the file declares have grids of one axis, and the kernel was read for those".to_owned(),
+            help: "write a launch with that `grid` in the `import`".to_owned(),
+        })
+    }
 }
 
 /// Bytes of global or shared memory.
