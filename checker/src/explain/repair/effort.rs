@@ -22,8 +22,9 @@ pub(super) const ELSEWHERE_MAX: u32 = 4;
 /// A check of so many steps is worth one of the violated properties alone before one of all.
 const LONG: u64 = 5_000_000;
 
-pub(super) fn is_long(steps: u64) -> bool {
-    steps >= LONG
+/// Whether a try had better ask first for what was found; not of compiled kernels, of whose few tries more end in a proof.
+pub(super) fn is_long(kernel: &Kernel, steps: u64) -> bool {
+    !is_compiled(kernel) && steps >= LONG
 }
 
 fn times((times, least): (u64, u64), steps: u64) -> u64 {

@@ -653,13 +653,15 @@ impl Search<'_> {
         self.tries.n += 1;
         let config = self.config(&of.program.kernels[of.kernel], findings_max, most);
         // Whether what was found is there still is said soon; whatever else is wrong may take long.
-        if findings_max == 1 && (self.has_looked_for_more() || effort::is_long(self.own_steps())) {
+        let is_long = effort::is_long(self.job.kernel, self.own_steps());
+        if findings_max == 1 && (self.has_looked_for_more() || is_long) {
             let mut properties: Vec<Property> = self.keys.iter().map(|(property, _)| *property).collect();
             properties.sort_unstable();
             properties.dedup();
             let own = Config { properties, ..config.clone() };
             let stays = self.checked(texts, of, &own)?;
-            if stays.as_ref().is_none_or(|tried| !tried.verdict.is_proof()) {
+            let verdict = stays.as_ref().map(|tried| tried.verdict);
+            if verdict == Some(Verdict::Violated) || is_long && !verdict.is_some_and(Verdict::is_proof) {
                 return Ok(stays);
             }
         }
