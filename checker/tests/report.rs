@@ -1075,6 +1075,34 @@ fn who_goes_ahead_of_the_others_is_named() {
     assert!(found.contains("help: move `bar.sync 1, 64;`"), "{found}");
 }
 
+/// A thread that waits at the same place for another mbarrier was through another wait.
+#[test]
+fn who_waits_for_something_else_has_not_gone_ahead() {
+    let found = reports(
+        "kernel own {
+            launch { warps: 3 }
+            shared full[2]: mbarrier;
+            shared free: mbarrier;
+            if tid == 0 {
+                for i in 0..2 { mbarrier.init [full[i]], 1; }
+                mbarrier.init [free], 1;
+            }
+            bar.sync 0;
+            if warpid == 2 {
+                for i in 0..2 { mbarrier.arrive _, [full[i]]; }
+                await mbarrier.try_wait.parity [free], 0;
+                mbarrier.arrive _, [full[1]];
+            } else {
+                await mbarrier.try_wait.parity [full[warpid]], 0;
+                if warpid == 0 { mbarrier.arrive _, [free]; }
+            }
+        }",
+    )
+    .json;
+    assert!(found.contains("deadlock::phase-never-completes"), "{found}");
+    assert!(!found.contains("is through the same wait"), "{found}");
+}
+
 #[test]
 fn what_a_repair_does_not_need_is_left_out() {
     let helps = helps(

@@ -5,6 +5,7 @@
 //! circle the author meant to come first, or how often a thread would have arrived on another path.
 
 use super::explanation::{Explanation, bare};
+use super::near::phases::is_wait;
 use super::near::{circle, updates};
 use super::reads::{ReadFact, final_reads, support};
 use super::reason::Reason;
@@ -19,6 +20,7 @@ use crate::event::{
 use crate::findings::deadlock as kinds;
 use crate::findings::lifetime::NOT_CO_RESIDENT;
 use crate::witness::Witness;
+use fencepost_dsl::sorted::SortedMap;
 use std::cmp::Reverse;
 
 /// The facts of a deadlock.
@@ -130,39 +132,34 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     explanation
 }
 
-/// Who was through the wait that came too late for others of its CTA, and gave a signal behind it.
+/// Who was through the wait for a phase that came too late for others, and gave a signal behind it.
 fn went_ahead(graph: &EventGraph, witness: &Witness, explanation: &Explanation) -> Option<Reason> {
     let Subject::Deadlock { roles, .. } = &explanation.subject else { return None };
     let is_executed = |id: EventId| witness.execution.executed.contains(id);
     let of_role = |role: &Role| {
-        let is_wait = |id: &EventId| {
-            let own = &graph.events[*id];
+        let waits = graph.events.iter_enumerated().filter_map(|(id, own)| {
             let is_there = own.site.is_some_and(|site| role.span.holds(graph.sites[site].span));
-            is_there && own.iterations == role.iterations && !graph.is_of_operation(*id)
-        };
-        let waits = graph.events.ids().filter(is_wait).filter_map(|id| Some((graph.events[id].agent?, id)));
-        let (late, through): (Vec<_>, Vec<_>) = waits.partition(|(agent, _)| role.agents.contains(agent));
-        let signal_of = |(agent, wait): (AgentId, EventId)| {
-            let wait = &graph.events[wait];
-            let is_signal = |id: &EventId| {
-                let own = &graph.events[*id];
-                let is_behind = own.agent == Some(agent)
-                    && own.position > wait.position
-                    && own.iterations == wait.iterations;
-                is_behind && is_executed(*id) && gives_signal(&own.kind)
-            };
-            graph.events.ids().filter(is_signal).min_by_key(|&id| graph.events[id].position)
-        };
-        let passed = through.into_iter().filter(|&(_, wait)| is_executed(wait));
-        let (peer, signal) = passed.filter_map(|own| Some((own.0, signal_of(own)?))).next()?;
-        let is_beside =
-            |(agent, _): &&(AgentId, EventId)| graph.hierarchy.cta_of(*agent) == graph.hierarchy.cta_of(peer);
+            (is_there && own.iterations == role.iterations).then_some((own.agent?, id))
+        });
+        let (late, others): (Vec<_>, Vec<_>) = waits.partition(|(agent, _)| role.agents.contains(agent));
+        let object = late.iter().find_map(|&(_, id)| match graph.events[id].kind {
+            EventKind::Mbarrier(of) if of.role == MbarrierRole::Wait => Some(of.object),
+            _ => None,
+        })?;
+        let is_same = |id: EventId| is_wait(graph, object, id);
+        let through: SortedMap<AgentId, EventId> =
+            others.into_iter().filter(|&(_, id)| is_executed(id) && is_same(id)).collect();
+        let signals = graph.events.iter_enumerated().filter_map(|(id, own)| {
+            let wait = *through.get(&own.agent?)?;
+            let is_behind = own.position > graph.events[wait].position && own.iterations == role.iterations;
+            (is_behind && is_executed(id) && gives_signal(&own.kind)).then_some((wait, own.position, id))
+        });
+        let (passed, _, signal) = signals.min()?;
         // That one of another warp is late says more: their warp alone does not meet.
-        let is_far =
-            |agent: AgentId| graph.hierarchy.threads[agent].warp != graph.hierarchy.threads[peer].warp;
-        let (_, wait) =
-            late.iter().filter(is_beside).max_by_key(|(agent, id)| (is_far(*agent), Reverse(*id)))?;
-        Some(Reason::WentAhead { wait: *wait, signal })
+        let warp = |id: EventId| graph.events[id].agent.map(|agent| graph.hierarchy.threads[agent].warp);
+        let late = late.into_iter().map(|(_, id)| id).filter(|&id| is_same(id));
+        let wait = late.max_by_key(|&id| (warp(id) != warp(passed), Reverse(id)))?;
+        Some(Reason::WentAhead { wait, signal })
     };
     roles.iter().filter(|role| is_overtaken(role)).find_map(of_role)
 }

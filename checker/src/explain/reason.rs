@@ -264,7 +264,7 @@ pub enum Reason {
         /// The other thread's wait, which need not have happened in this execution.
         wait: EventId,
     },
-    /// A thread was let through a wait of several of its CTA, and gave a signal on before another one had looked.
+    /// A thread was let through a wait for a phase, and gave a signal on before another one had looked for the same phase.
     WentAhead {
         /// The wait of the other one, which never passes.
         wait: EventId,
