@@ -102,18 +102,15 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
     if let Some(sizes) = block {
         once("block", &["warps", "lanes"], &counts)?;
         let all = number_of(sizes)?;
-        if all > 32 && !all.is_multiple_of(32) {
-            return Err(format!(
-                "a block of {all} threads has a warp that is not full: take a multiple of 32"
-            ));
-        }
-        (launch.warps, launch.lanes) = (all.div_ceil(32), all.min(32));
-        launch.block = (sizes[1] > 1 || sizes[2] > 1).then_some(sizes);
+        let wrong = || format!("a block of {all} threads has a warp that is not full: take a multiple of 32");
+        launch.lanes = Launch::lanes_of(all.into()).ok_or_else(wrong)?;
+        launch.warps = all / launch.lanes;
+        launch.block = Launch::in_axes(sizes);
     }
     if let Some(sizes) = grid {
         once("grid", &["ctas"], &counts)?;
         launch.ctas = number_of(sizes)?;
-        launch.grid = (sizes[1] > 1 || sizes[2] > 1).then_some(sizes);
+        launch.grid = Launch::in_axes(sizes);
     }
     let sizes = [launch.gpus, launch.ctas, launch.warps, launch.lanes];
     let n_threads = sizes.into_iter().map(u64::from).fold(1, u64::saturating_mul);
@@ -127,9 +124,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             launch.ctas, launch.cluster
         ));
     }
-    if let Some(row) = launch.grid.and_then(|sizes| sizes.into_iter().find(|&size| size > 1))
-        && !row.is_multiple_of(launch.cluster)
-    {
+    if let Some(row) = launch.uneven_row() {
         return Err(format!(
             "a row of {row} CTAs does not divide into clusters of {}: they lie along the first axis that has more than one \
              CTA",
@@ -167,7 +162,7 @@ fn axes(field: &str, value: &str) -> Result<[u32; 3], String> {
     if parts.next().is_none() { Ok(sizes) } else { Err(wrong()) }
 }
 
-/// All of them; far too many are as many as there can be.
+/// All of them.
 fn number_of(sizes: [u32; 3]) -> Result<u32, String> {
     let all = sizes.into_iter().try_fold(1u32, u32::checked_mul);
     all.ok_or_else(|| "a launch has at most 4096 threads".to_owned())

@@ -23,8 +23,8 @@ pub(super) const MAP_HELP: &str = "a tensor map is declared outside of the `impo
 
 /// What an `import` says.
 pub(super) struct Harness {
-    /// Whether some launch has CTAs along more than one axis.
-    pub has_axes_of_ctas: bool,
+    /// What all launches have to be like.
+    pub required: Required,
     /// Values of parameters, of 64 bits.
     pub parameters: SortedMap<usize, Expression>,
     /// Values of environment registers.
@@ -103,7 +103,7 @@ impl Checker {
         let required = body.check_launches(&launches, entry, span)?;
         let Settings { parameters, values, environment, dynamic } = given;
         let harness = Harness {
-            has_axes_of_ctas: !required.has_flat_grids,
+            required,
             parameters: values,
             environment,
             dynamic_bytes: dynamic.map(|(bytes, _)| bytes),
@@ -126,7 +126,7 @@ impl Checker {
             }
         }
         let Memory { objects, private, .. } = memory;
-        let flat = Some(Box::new(FlatMemory { objects, private, registers, required }));
+        let flat = Some(Box::new(FlatMemory { objects, private, registers, required: harness.required }));
         let Body { objects, storages, registers, .. } = body;
         Ok(Kernel {
             name: import.name.text.clone(),
@@ -181,7 +181,7 @@ impl Body<'_> {
             let Some(unlike) = required.unlike(launch) else { continue };
             let error =
                 Diagnostic::new("validate::import-setting", unlike.message, launch.span, "others here");
-            let error = match directive(unlike.directive) {
+            let error = match unlike.directive.and_then(directive) {
                 Some((name, _)) => error.with_label(name.span, "required here"),
                 None => error,
             };

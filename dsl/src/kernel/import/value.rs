@@ -150,7 +150,7 @@ impl Lower<'_, '_> {
             "%warpid" => Self::coordinate(Coordinate::Warpid, span),
             "%nwarpid" => Self::coordinate(Coordinate::Nwarpid, span),
             "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid"
-                if self.harness.has_axes_of_ctas =>
+                if !self.harness.required.has_flat_grids =>
             {
                 let message =
                     format!("`{name}` in a grid of several dimensions is not checked by this version");

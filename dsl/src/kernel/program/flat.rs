@@ -46,7 +46,7 @@ pub struct Required {
 /// A launch that a module does not allow.
 pub struct Unlike {
     /// The directive that says so, if it is one.
-    pub directive: &'static str,
+    pub directive: Option<&'static str>,
     /// What is wrong.
     pub message: String,
     /// What to write in an `import`.
@@ -59,7 +59,7 @@ impl Required {
         if let Some(wanted) = self.cluster.filter(|&wanted| wanted != launch.cluster) {
             let message = format!("this kernel is launched in clusters of {wanted} CTAs, and no others");
             return Some(Unlike {
-                directive: "reqnctapercluster",
+                directive: Some("reqnctapercluster"),
                 message,
                 help: format!("write `cluster: {wanted}`"),
             });
@@ -69,14 +69,14 @@ impl Required {
             let wanted = sizes[..axes].iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
             let message = format!("this kernel is launched with [{wanted}] threads per CTA, and no others");
             return Some(Unlike {
-                directive: "reqntid",
+                directive: Some("reqntid"),
                 message,
                 help: format!("write `block: [{wanted}]`"),
             });
         }
         let is_deep = self.has_flat_grids && launch.grid.is_some();
         is_deep.then(|| Unlike {
-            directive: "",
+            directive: None,
             message: "the launches that the file declares have grids of one axis, and the kernel was read for those".to_owned(),
             help: "write a launch with that `grid` in the `import`".to_owned(),
         })

@@ -85,6 +85,23 @@ impl Launch {
         index / step % sizes[axis]
     }
 
+    /// Sizes along the axes, if they are not all along the first one.
+    pub fn in_axes(sizes: [u32; 3]) -> Option<[u32; 3]> {
+        (sizes[1] > 1 || sizes[2] > 1).then_some(sizes)
+    }
+
+    /// The lanes of each warp of a CTA with so many threads; `None` if one would not be full.
+    pub fn lanes_of(threads: u64) -> Option<u32> {
+        let lanes = u32::try_from(threads.min(32)).ok()?;
+        threads.is_multiple_of(lanes.into()).then_some(lanes)
+    }
+
+    /// The CTAs of a row of a grid in axes, if they do not divide into clusters, which lie along its first axis.
+    pub fn uneven_row(&self) -> Option<u32> {
+        let row = self.grid?.into_iter().find(|&size| size > 1)?;
+        (!row.is_multiple_of(self.cluster)).then_some(row)
+    }
+
     /// Clusters per device.
     pub fn n_clusters(&self) -> u32 {
         self.ctas / self.cluster.max(1)

@@ -146,11 +146,26 @@ impl Body<'_> {
         if let (Some((_, place)), false) = (sizes[2], ctas.is_multiple_of(cluster)) {
             return Err(self.uneven_clusters(ctas, cluster, place));
         }
-        let [block, grid] = axes.map(|axes| axes.filter(|(sizes, _)| sizes[1] > 1 || sizes[2] > 1));
-        if let Some((sizes, place)) = grid
-            && let Some(&row) = sizes.iter().find(|&&size| size > 1)
-            && !u64::from(row).is_multiple_of(cluster)
-        {
+        // All products are below the limits checked above, so each factor is, and `cluster` divides `ctas`.
+        let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
+        let ctas_per_gpu = small(ctas);
+        let [block, grid] = axes.map(|axes| axes.and_then(|(sizes, _)| Launch::in_axes(sizes)));
+        let launch = Launch {
+            name: text.to_owned(),
+            gpus: small(gpus),
+            ctas: ctas_per_gpu,
+            cluster: small(cluster),
+            warps: small(warps),
+            lanes: small(lanes),
+            block,
+            grid,
+            cooperative: cooperation.is_some_and(|(cooperative, _)| cooperative),
+            registers: registers.map(|(registers, _)| registers),
+            span,
+            placement: None,
+            spa: self.checker.target.spa.then(|| spa_fields.resolve(ctas_per_gpu)),
+        };
+        if let (Some(row), Some((_, place))) = (launch.uneven_row(), axes[1]) {
             let message = format!("a row of {row} CTAs does not divide into clusters of {cluster}");
             let error = Diagnostic::new("validate::launch-cluster", message, place, "along its first axis");
             return Err(self.report(error.with_help(
@@ -158,24 +173,7 @@ impl Body<'_> {
                  `cluster`",
             )));
         }
-        // All products are below the limits checked above, so each factor is, and `cluster` divides `ctas`.
-        let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
-        let ctas_per_gpu = small(ctas);
-        Ok(Launch {
-            name: text.to_owned(),
-            gpus: small(gpus),
-            ctas: ctas_per_gpu,
-            cluster: small(cluster),
-            warps: small(warps),
-            lanes: small(lanes),
-            block: block.map(|(sizes, _)| sizes),
-            grid: grid.map(|(sizes, _)| sizes),
-            cooperative: cooperation.is_some_and(|(cooperative, _)| cooperative),
-            registers: registers.map(|(registers, _)| registers),
-            span,
-            placement: None,
-            spa: self.checker.target.spa.then(|| spa_fields.resolve(ctas_per_gpu)),
-        })
+        Ok(launch)
     }
 
     /// `32`, `[32, 8]`: what is along each axis, and so how many there are of the dimensions in whose place it stands.
@@ -208,15 +206,17 @@ impl Body<'_> {
             }
         }
         let all = sizes.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
-        let is_block = field.text == "block";
-        if is_block && all > 32 && !all.is_multiple_of(32) {
-            let message = format!("a block of {all} threads has a warp that is not full");
-            let error =
-                Diagnostic::new("unsupported::launch-block", message, field.place.0, "not whole warps");
-            return Err(self.report(error.with_help("take a multiple of 32, or at most 32 threads")));
-        }
-        let counts: &[(&str, u64)] =
-            if is_block { &[("warps", all.div_ceil(32)), ("lanes", all.min(32))] } else { &[("ctas", all)] };
+        let counts = if field.text == "block" {
+            let Some(lanes) = Launch::lanes_of(all).map(u64::from) else {
+                let message = format!("a block of {all} threads has a warp that is not full");
+                let error =
+                    Diagnostic::new("unsupported::launch-block", message, field.place.0, "not whole warps");
+                return Err(self.report(error.with_help("take a multiple of 32, or at most 32 threads")));
+            };
+            vec![("warps", all / lanes), ("lanes", lanes)]
+        } else {
+            vec![("ctas", all)]
+        };
         for (size, name) in counted.iter_mut().zip(DIMENSIONS) {
             let Some(&(_, count)) = counts.iter().find(|(dimension, _)| *dimension == name) else { continue };
             if let Some((_, first)) = *size {
