@@ -15,6 +15,7 @@
 mod anywhere;
 mod arrivals;
 mod atomics;
+mod awaits;
 mod barrier;
 mod branch;
 mod cluster;
@@ -24,7 +25,6 @@ pub(crate) mod edit;
 mod effect;
 mod effort;
 mod find;
-mod flags;
 mod grammar;
 mod ground;
 mod group;

@@ -3,14 +3,21 @@
 //!
 //! The new statement is one like those that are there, at the object that lacks it, or the usual one where there is none.
 
+use super::super::reason::Reason;
 use super::super::subject::Subject;
 use super::ground::{Ground, Proposal};
-use super::places::insert;
+use super::places::{before, insert, names};
 use super::syntax::{Instruction, Memory, NodeKind};
 use fencepost_dsl::sorted::SortedSet;
 
 /// Places tried for a statement, and its forms.
 const PLACES_MAX: usize = 5;
+/// What makes a wait likely: nobody has one for the object,
+const UNWAITED: u32 = 7;
+/// a thread arrives somewhere again, and nothing told it that the last phase there was seen,
+const ASKED: u32 = 12;
+/// or nothing does.
+const WAITED: u32 = 40;
 /// Statements like others at named barriers.
 const NAMED_MAX: usize = 12;
 
@@ -31,7 +38,12 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             proposals.arrivals(name);
         }
         if has_arrival {
-            proposals.waits(name, if has_wait { 40 } else { 7 });
+            let rank = match has_wait {
+                false => UNWAITED,
+                true if proposals.gives_back(name) => ASKED,
+                true => WAITED,
+            };
+            proposals.waits(name, rank);
         }
     }
     proposals.named_barriers();
@@ -53,6 +65,17 @@ struct Proposals<'a, 'g> {
 impl<'g> Proposals<'_, 'g> {
     fn text(&self, node: usize) -> &'g str {
         self.ground.texts.sources().text(self.ground.syntax.nodes[node].span)
+    }
+
+    /// Whether somebody arrives again, whom nobody has told that the phase before was waited for, and this object is another
+    /// one, at which that may be told.
+    fn gives_back(&self, object: &str) -> bool {
+        let ground = self.ground;
+        let is_own = |node: usize| {
+            ground.syntax.inside(node).any(|own| own.objects.iter().any(|named| named == object))
+        };
+        let is_asked = ground.has(|reason| matches!(reason, Reason::NobodyHasWaited { .. }));
+        is_asked && !ground.nodes().into_iter().any(is_own)
     }
 
     fn push(&mut self, rank: u32, node: usize, is_after: bool, text: &str) {
@@ -84,7 +107,11 @@ impl<'g> Proposals<'_, 'g> {
     /// Behind those of other objects, with as many arrivals, or with a usual number of them.
     fn initialisations(&mut self, object: &str, is_array: bool) {
         let ground = self.ground;
-        let sources = ground.texts.sources();
+        let (syntax, sources) = (ground.syntax, ground.texts.sources());
+        let is_init = |own: &&Instruction| own.opcode.starts_with("mbarrier.init");
+        if !syntax.instructions.iter().any(|own| is_init(&own)) {
+            self.first_initialisation(object);
+        }
         for init in ground.syntax.instructions.iter().filter(|own| own.opcode.starts_with("mbarrier.init")) {
             let ([memory], Some(&count)) = (init.memory.as_slice(), init.operands.get(1)) else { continue };
             if memory.indices.is_empty() == is_array {
@@ -97,6 +124,40 @@ impl<'g> Proposals<'_, 'g> {
                 let other = text.rsplit_once(now).map(|(head, tail)| format!("{head}{count}{tail}"));
                 other.into_iter().for_each(|other| self.push(7, init.node, true, &other));
             }
+        }
+    }
+
+    /// Where there is none to be written like: by the thread that begins alone, or by the first one, whom the others wait for.
+    fn first_initialisation(&mut self, object: &str) {
+        let (syntax, sources) = (self.ground.syntax, self.ground.texts.sources());
+        let Some(declared) = syntax.objects.iter().find(|declared| declared.name == object) else { return };
+        let is_alone = |&node: &usize| {
+            let around = syntax.nodes[node].parent.map(|around| syntax.nodes[around].kind);
+            let condition = match around {
+                Some(NodeKind::Branch { condition }) => sources.text(condition),
+                _ => return false,
+            };
+            syntax.nodes[node].is_first() && names(condition, &["tid"]) && condition.contains("== 0")
+        };
+        let alone = (0..syntax.nodes.len()).find(is_alone);
+        // As early as anything: others may look at it from afar.
+        let first = || {
+            let used = self.uses(object).first()?.node;
+            let (siblings, _) = syntax.siblings(syntax.ancestors(used).pop()?);
+            siblings.iter().copied().find(|&node| syntax.nodes[node].kind != NodeKind::Declaration)
+        };
+        let Some(node) = alone.or_else(first) else { return };
+        for (rank, count) in (6..).zip(["1", "2", "nwarpid", "ntid"]) {
+            let init = match declared.dimensions.as_slice() {
+                [] => format!("mbarrier.init.shared::cta.b64 [{object}], {count};"),
+                [size] => {
+                    let size = sources.text(*size);
+                    format!("for i in 0..{size} {{ mbarrier.init.shared::cta.b64 [{object}[i]], {count}; }}")
+                }
+                _ => return,
+            };
+            let text = if alone.is_some() { init } else { format!("if tid == 0 {{ {init} }} bar.sync 0;") };
+            self.push(rank, node, false, &text);
         }
     }
 
@@ -240,8 +301,10 @@ impl<'g> Proposals<'_, 'g> {
         let scope = if ground.graph().hierarchy.launch().cluster > 1 { "cluster" } else { "cta" };
         let mut places: Vec<(u32, usize)> = Vec::new();
         for node in ground.nodes() {
-            for (level, around) in (0..).zip(syntax.ancestors(node)).take(3) {
-                places.push((level, around));
+            let n_levels = if rank == ASKED { 1 } else { 3 };
+            for (level, around) in (0..).zip(syntax.ancestors(node)).take(n_levels) {
+                let anchors = before(syntax, around).filter(|at| rank != WAITED || *at == around);
+                places.extend(anchors.map(|at| (level, at)));
             }
         }
         places.sort();

@@ -142,7 +142,9 @@ fn moves(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 let is_signal = || {
                     let mut inside = syntax.inside(sibling);
                     let first = inside.next().is_some_and(|i| {
-                        i.signals() && i.objects.iter().any(|o| signals.contains(&o.as_str()))
+                        let tells =
+                            i.signals() || i.opcode.starts_with("cp.") && i.opcode.contains(".mbarrier");
+                        tells && i.objects.iter().any(|o| signals.contains(&o.as_str()))
                     });
                     first && inside.next().is_none() && syntax.nodes[sibling].kind == NodeKind::Plain
                 };

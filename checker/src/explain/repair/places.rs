@@ -74,6 +74,13 @@ pub fn normal(syntax: &Syntax, (node, is_after): Gap) -> Gap {
     }
 }
 
+/// Before what orders right before a statement, if something does, and before the statement itself.
+pub fn before(syntax: &Syntax, node: usize) -> impl Iterator<Item = usize> {
+    let (siblings, at) = syntax.siblings(node);
+    let orders = siblings[..at].iter().rev().take_while(|&&other| syntax.is_synchronization(other));
+    orders.last().copied().into_iter().chain([node])
+}
+
 /// Whether a statement stands in a branch about which the names decide that those differ who would have to meet.
 pub fn diverges(ground: &Ground<'_>, node: usize, words: &[&str]) -> bool {
     ground.syntax.ancestors(node).into_iter().skip(1).any(|around| {

@@ -7,9 +7,9 @@ use super::ground::{Ground, Proposal, STRONG_ENDS};
 use super::opcode::{Goal, SemEdit, sem_edits, usual};
 use super::signal::{is_link, is_signal, is_waited_for};
 use super::{
-    anywhere, arrivals, atomics, barrier, branch, cluster, compiled, crossing, flags, grammar, group, halves,
-    handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, rows, scope, spa, streams,
-    turns,
+    anywhere, arrivals, atomics, awaits, barrier, branch, cluster, compiled, crossing, grammar, group,
+    halves, handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, rows, scope, spa,
+    streams, turns,
 };
 use crate::event::{EventId, EventKind};
 use fencepost_dsl::vocabulary::Sem;
@@ -35,7 +35,6 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         mbarrier::propose(ground, &mut found);
         arrivals::propose(ground, &mut found);
         missing::propose(ground, &mut found);
-        flags::propose(ground, &mut found);
         misuse::propose(ground, &mut found);
         numbers::propose(ground, &mut found);
         odd::propose(ground, &mut found);
@@ -47,6 +46,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
         streams::propose(ground, &mut found);
         anywhere::propose(ground, &mut found);
     }
+    awaits::propose(ground, &mut found);
     grammar::propose(ground, &mut found);
     moved_instead(ground, &mut found);
     compiled::restrict(ground, &mut found);

@@ -203,13 +203,16 @@ impl Instruction {
             "tcgen05.commit",
             "griddepcontrol.",
             "MEMBAR",
+            "CCTL",
         ];
         WORDS.iter().any(|word| self.opcode.starts_with(word)) && !self.opcode.starts_with("mbarrier.init")
     }
 
     /// Whether it is a strong write, which may be a signal.
     pub fn signals(&self) -> bool {
-        let is_write = ["st.", "red.", "atom."].iter().any(|word| self.opcode.starts_with(word));
+        let is_write = ["st.", "red.", "atom.", "multimem.st.", "multimem.red."]
+            .iter()
+            .any(|word| self.opcode.starts_with(word));
         is_write && ["release", "relaxed", "acq_rel"].iter().any(|sem| self.opcode.contains(sem))
     }
 
