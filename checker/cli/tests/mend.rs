@@ -197,6 +197,79 @@ fn relax_says_what_is_needed_and_why() {
     assert_eq!(found["edits"].as_array().map(Vec::len), Some(0));
 }
 
+/// The places that a file does not need, with their kinds.
+fn redundant(path: &Path) -> Vec<(String, String)> {
+    let output = fencepost("relax", path, &["--format", "json"]);
+    assert_eq!(code(&output), 0, "{}", all_text(&output));
+    let found = json(&output);
+    let places = found["places"].as_array().expect("a list");
+    let of = |place: &Value, key: &str| place[key].as_str().unwrap_or_default().to_owned();
+    let open = places.iter().filter(|place| place["need"] == "redundant");
+    open.map(|place| (of(place, "kind"), of(place, "text"))).collect()
+}
+
+#[test]
+fn relax_looks_at_what_the_host_waits_for() {
+    let text = "global x: u32 = 0;
+global y: u32 = 0;
+kernel produce { st [x], 1; }
+kernel other { st [y], 1; }
+kernel consume { let v = ld [x]; assert v == 1; }
+program p {
+    stream a, b with non_blocking;
+    event e, f;
+    launch produce on a;
+    record e on a;
+    record f on b;
+    launch other on b;
+    wait e on b;
+    wait f on a;
+    launch consume on b;
+    synchronize;
+    let v = ld [y];
+    assert v == 1;
+    synchronize a;
+}
+";
+    let folder = Folder::new("relax-host");
+    let path = folder.write("k.fence", text);
+    let expected = [("record", "record f on b"), ("wait", "wait f on a"), ("wait", "synchronize a")];
+    assert_eq!(redundant(&path), expected.map(|(kind, text)| (kind.to_owned(), text.to_owned())));
+    // What records goes with the wait for it.
+    assert_eq!(code(&fencepost("relax", &path, &["--write"])), 0);
+    let written = std::fs::read_to_string(&path).expect("it is there");
+    let without =
+        |line: &&str| !["record f", "wait f", "synchronize a"].iter().any(|word| line.contains(word));
+    let left: Vec<&str> = text.lines().filter(without).collect();
+    assert_eq!(written.lines().collect::<Vec<_>>(), left);
+    assert_eq!(code(&check(&path, &[])), 0);
+}
+
+#[test]
+fn relax_looks_at_calls_one_by_one() {
+    let text = "fn meet() { bar.sync 0; }
+fn publish(flag: &u32) { st.release.gpu.u32 [flag], 1; }
+fn count(flag: &u32) { meet(); assert true; }
+kernel k {
+    launch { warps: 2 }
+    global flag: u32 = 0;
+    shared d: u32 = 0;
+    meet();
+    if warpid == 0 { st [d], 1; }
+    meet();
+    let v = ld [d];
+    assert v == 1;
+    count(flag);
+    publish(flag);
+}
+";
+    let folder = Folder::new("relax-calls");
+    let path = folder.write("k.fence", text);
+    // What only signals may be meant for somebody else, and what claims something is more than a barrier.
+    let meet = || ("call".to_owned(), "meet()".to_owned());
+    assert_eq!(redundant(&path), [meet(), meet()], "the one in `count`, and the first of the kernel");
+}
+
 #[test]
 fn relax_writes_the_weakest_file_it_found() {
     let folder = Folder::new("relax-weaker");

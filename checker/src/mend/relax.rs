@@ -1,6 +1,6 @@
 //! The search of `relax`: what of a proved file is needed.
 //!
-//! A place is a fence, a barrier, a wait, or an instruction with a sem or scope. Each is weakened step by step, alone, as
+//! A place is a fence, a barrier, a wait, of the host as well, or an instruction with a sem or scope. Each is weakened step by step, alone, as
 //! long as all launches stay proved; the first steps that fail say why it is needed. Then the weakest forms are put together,
 //! the most expensive places first, each kept only if everything is proved with it and those before.
 
@@ -46,8 +46,12 @@ pub struct Relaxed {
 pub enum PlaceKind {
     /// Threads meet.
     Barrier,
-    /// A thread waits, and accesses nothing by that.
+    /// A thread waits, and accesses nothing by that; or the host, or a stream.
     Wait,
+    /// A call of a function that orders or waits, and does nothing else.
+    Call,
+    /// An event of the host takes what a stream has been given.
+    Record,
     /// A fence of any kind.
     Fence,
     /// An instruction with a sem or a scope.
@@ -346,11 +350,22 @@ fn candidates(sources: &SourceMap, proved: &[Outcome]) -> Vec<Candidate> {
     let syntax = Syntax::of_text(sources);
     let sites = proved.iter().flat_map(|outcome| outcome.graph.sites.iter());
     let executed: SortedSet<Span> = sites.map(|site| site.span).collect();
+    let ways = ways(proved);
+    let is_come_to = |node: usize| {
+        ways.iter().any(|(_, calls)| calls.iter().any(|call| syntax.nodes[node].span.holds(*call)))
+    };
     let mut found = Vec::new();
     for instruction in syntax.instructions.iter().filter(|instruction| executed.contains(&instruction.span)) {
         found.extend(of_instruction(sources, &syntax, instruction));
     }
     for (node, of) in syntax.nodes.iter().enumerate() {
+        if of.kind == NodeKind::Declaration {
+            found.extend(of_host(sources, of.span));
+            continue;
+        }
+        if syntax.is_synchronizing_call(node) && is_come_to(node) {
+            found.push(of_call(sources, of.span));
+        }
         let mut inside = syntax.inside(node);
         if inside.any(|instruction| executed.contains(&instruction.span)) {
             found.extend(match of.kind {
@@ -445,6 +460,25 @@ fn of_await(sources: &SourceMap, syntax: &Syntax, node: usize) -> Option<Candida
         removal,
         steps: Steps::Either(steps),
     })
+}
+
+/// A call that is left out whole; what its function does is weakened there, for all calls together.
+fn of_call(sources: &SourceMap, span: Span) -> Candidate {
+    let text = sources.text(span).trim_end_matches(';').trim().to_owned();
+    let steps = Steps::Forms(Vec::new());
+    Candidate { kind: PlaceKind::Call, span, text, removal: Some(Edit::removed(sources, span)), steps }
+}
+
+/// A wait of the host, or of a stream for an event; or what records the event, which is of no use where nothing waits for it.
+fn of_host(sources: &SourceMap, span: Span) -> Option<Candidate> {
+    let text = sources.text(span).trim_end_matches(';').trim();
+    let kind = match text.split_whitespace().next()? {
+        "synchronize" | "wait" => PlaceKind::Wait,
+        "record" => PlaceKind::Record,
+        _ => return None,
+    };
+    let removal = Some(Edit::removed(sources, span));
+    Some(Candidate { kind, span, text: text.to_owned(), removal, steps: Steps::Forms(Vec::new()) })
 }
 
 /// A loop that only looks, until something is so, and leaves nothing behind: a wait as well.

@@ -404,6 +404,8 @@ fn place_json(sources: &SourceMap, place: &PlaceReport) -> PlaceJson {
     let kind = match place.kind {
         PlaceKind::Barrier => "barrier",
         PlaceKind::Wait => "wait",
+        PlaceKind::Call => "call",
+        PlaceKind::Record => "record",
         PlaceKind::Fence => "fence",
         PlaceKind::Access => "access",
     };

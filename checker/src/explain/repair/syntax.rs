@@ -7,6 +7,7 @@ use fencepost_dsl::kernel::ast::{
     self, Block, Else, Expr, ExprKind, ItemKind, Object, Operand, Pattern, Statement, StatementKind,
 };
 use fencepost_dsl::kernel::{beside, parse};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Replication;
 use fencepost_dsl::{FileId, SourceMap, Span};
 
@@ -390,24 +391,41 @@ impl Syntax {
         self.instructions.iter().filter(move |instruction| outer.holds(instruction.span))
     }
 
-    /// The instructions of a statement, and of the functions that it calls, at once or by others.
-    pub fn acts(&self, node: usize) -> Vec<&Instruction> {
-        let mut found: Vec<&Instruction> = self.inside(node).collect();
+    /// The functions that a statement calls, at once or by others.
+    fn entered(&self, node: usize) -> Vec<Span> {
         let mut entered: Vec<Span> = Vec::new();
         let mut at = vec![self.nodes[node].span];
         while let Some(outer) = at.pop() {
             let called = self.calls.iter().filter(|call| outer.holds(self.nodes[call.node].span));
-            for call in called {
-                for body in self.function(&call.function).map(|function| function.span) {
-                    if !entered.contains(&body) {
-                        entered.push(body);
-                        at.push(body);
-                        found.extend(self.instructions.iter().filter(|i| body.holds(i.span)));
-                    }
-                }
-            }
+            let bodies = called.flat_map(|call| self.function(&call.function)).map(|function| function.span);
+            let new: SortedSet<Span> = bodies.filter(|body| !entered.contains(body)).collect();
+            entered.extend(&new);
+            at.extend(new);
+        }
+        entered
+    }
+
+    /// The instructions of a statement, and of the functions that it calls, at once or by others.
+    pub fn acts(&self, node: usize) -> Vec<&Instruction> {
+        let mut found: Vec<&Instruction> = self.inside(node).collect();
+        for body in self.entered(node) {
+            found.extend(self.instructions.iter().filter(|own| body.holds(own.span)));
         }
         found
+    }
+
+    /// Whether a statement is nothing but a call of a function that orders or waits, and leaves nothing else behind; one that
+    /// signals waits as well.
+    pub fn is_synchronizing_call(&self, node: usize) -> bool {
+        let acts = self.acts(node);
+        let bodies = self.entered(node);
+        let gives_signal = || acts.iter().any(|own| own.gives_signal());
+        let leaves = |of: &Node| of.leaves && !of.calls && bodies.iter().any(|body| body.holds(of.span));
+        self.nodes[node].calls
+            && self.inside(node).next().is_none()
+            && acts.iter().any(|own| own.only_looks() || own.synchronizes() && !gives_signal())
+            && acts.iter().all(|own| own.synchronizes() || own.is_strong() || own.only_looks())
+            && !self.nodes.iter().any(leaves)
     }
 
     /// Whether a statement is nothing but a call of a function that only orders, waits, and gives one signal at most.
