@@ -4,8 +4,7 @@
 //! A change never takes away or weakens an assertion, an access, a wait or its condition, and never touches a launch: the
 //! rooms below make stronger sems and wider scopes, add barriers, fences and waits, move what synchronizes past a
 //! neighbour, set counts and parities (and a number that is waited for and not reached, but never a weaker comparison), give
-//! a first turn or a role to another thread, take flags that are put and put them when they are free, await a flag that is set,
-//! and repeat a handshake that is there; `grammar` writes each value near what was found in another way, and `rows` strengthens
+//! a first turn or a role to another thread, take flags that are put and put them when they are free, await what is signalled, and repeat a handshake that is there; `grammar` writes each value near what was found in another way, and `rows` strengthens
 //! words and puts in what orders or completes. What stands in a
 //! function is followed to its calls. None makes a race of data strong and leaves its order missing. A change with which
 //! nothing is violated is no repair if it only hides what was found, or keeps threads from meeting where they met.

@@ -1,8 +1,8 @@
 //! The search of `relax`: what of a proved file is needed.
 //!
-//! A place is a fence, a barrier, a wait, of the host as well, or an instruction with a sem or scope. Each is weakened step by step, alone, as
-//! long as all launches stay proved; the first steps that fail say why it is needed. Then the weakest forms are put together,
-//! the most expensive places first, each kept only if everything is proved with it and those before.
+//! A place is a fence, a barrier, a wait, of the host as well, or an instruction with a sem or scope. Each is weakened step
+//! by step, alone, as long as all launches stay proved; the first steps that fail say why it is needed. Then the weakest
+//! forms are put together, the most expensive places first, each kept only if everything is proved with it and those before.
 
 use super::trial::{Answer, Failure, Setting, Trial};
 use super::weaken::weaker;

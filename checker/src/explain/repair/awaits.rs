@@ -2,14 +2,17 @@
 //! early.
 //!
 //! A signal is a strong write, or an atomic that counts. The wait looks with the load that belongs to it, at the element that
-//! is written or at the reader's own, for the value that is stored, or for as many as are counted in so many rounds.
+//! is written or at the reader's own, for the value that is stored, or for as many as are counted in so many rounds. Where what
+//! is missed is itself strong, the wait is for any value but the first.
 //! Cannot: tell what is waited for where a value is exchanged or packed.
 
+use super::super::reads::ReadFact;
+use super::super::reason::Reason;
 use super::ground::{Ground, Proposal};
 use super::order::looked_at;
 use super::places::{before, insert, names};
 use super::syntax::{Instruction, Memory};
-use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind, LocationId};
+use crate::event::{Access, AgentId, AtomicClass, EventGraph, EventId, EventKind, LocationId};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::isa::strength::is_sem;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
@@ -30,12 +33,10 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let is_seen = ground.explanation.chain.as_ref().is_some_and(|chain| chain.broken.is_some());
     for (a, b) in ground.pairs() {
         for (first, second) in [(a, b), (b, a)] {
-            let Some(node) = ground.place(second) else { continue };
-            let around = ground.syntax.ancestors(node).into_iter().take(LEVELS_MAX);
-            let places: Vec<(u32, usize)> = (7..)
-                .zip(around)
-                .flat_map(|(rank, at)| before(ground.syntax, at).map(move |at| (rank, at)))
-                .collect();
+            let places = places(ground, second);
+            if places.is_empty() {
+                continue;
+            }
             for (object, text) in waits(ground, first, second).into_iter().take(WAITS_MAX) {
                 let more = if is_seen || known.contains(&object.as_str()) { ELSEWHERE } else { 0 };
                 for &(rank, at) in &places {
@@ -45,6 +46,54 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             }
         }
     }
+    for (more, fills, second) in filled(ground) {
+        let Some(text) = until_filled(ground, fills, second) else { continue };
+        for (rank, at) in places(ground, second) {
+            found.push(Proposal { rank: rank + more, edits: vec![insert(ground, (at, false), &text)] });
+        }
+    }
+}
+
+/// Where a thread may wait before an event, the nearest first.
+fn places(ground: &Ground<'_>, event: EventId) -> Vec<(u32, usize)> {
+    let Some(node) = ground.place(event) else { return Vec::new() };
+    let around = ground.syntax.ancestors(node).into_iter().take(LEVELS_MAX);
+    let levels = (7..).zip(around);
+    levels.flat_map(|(rank, at)| before(ground.syntax, at).map(move |at| (rank, at))).collect()
+}
+
+/// Who puts something into a place of memory, and who comes there before: an update that the other one wipes out, or a strong
+/// read that finds what was there at first; with how unlikely it is that the second should have waited.
+fn filled(ground: &Ground<'_>) -> Vec<(u32, EventId, EventId)> {
+    let graph = ground.graph();
+    let is_strong = |event: EventId| graph.events[event].kind.access().is_some_and(Access::is_strong);
+    let wiped = ground.explanation.reasons.iter().filter_map(|reason| match *reason {
+        Reason::Overwritten { write, lost } => Some((2, write, lost)),
+        _ => None,
+    });
+    let is_first = |fact: &&ReadFact| fact.source.is_none_or(|source| graph.events[source].agent.is_none());
+    let early = ground.explanation.reads.iter().filter(is_first);
+    let early = early.filter_map(|fact| Some((ELSEWHERE, fact.missed?, fact.read)));
+    wiped.chain(early).filter(|&(_, fills, second)| is_strong(fills) && is_strong(second)).collect()
+}
+
+/// A wait for any value but the one that is there at first, at the place of an access that another one should come before.
+fn until_filled(ground: &Ground<'_>, fills: EventId, second: EventId) -> Option<String> {
+    let graph = ground.graph();
+    let (store, early) = (ground.instruction(fills)?, ground.instruction(second)?);
+    let ([memory], Some(look)) = (early.memory.as_slice(), look(store)) else { return None };
+    let place = place(graph, second)?;
+    let first = graph.events.iter_enumerated().find_map(|(id, event)| match &event.kind {
+        EventKind::Init(access) if self::place(graph, id) == Some(place) => {
+            graph.terms.constant_value(access.value)
+        }
+        _ => None,
+    })?;
+    let is_own = store.is("st") && memory.rank.is_none() && place.1.is_some();
+    is_own.then(|| {
+        let element = memory.element_of(&memory.name, ground.texts.sources());
+        format!("await {look} [{element}] != {first};")
+    })
 }
 
 /// Waits for what the thread of an access signals behind it, and the other one does not look at; with the object of each.
