@@ -3,11 +3,12 @@
 //!
 //! A change never takes away or weakens an assertion, an access, a wait or its condition, and never touches a launch: the
 //! rooms below make stronger sems and wider scopes, add barriers, fences and waits, move what synchronizes past a
-//! neighbour, set counts and parities (and a number that is waited for and not reached, but never a weaker comparison), give
-//! a first turn or a role to another thread, take flags that are put and put them when they are free, await what is signalled, and repeat a handshake that is there; `grammar` writes each value near what was found in another way, and `rows` strengthens
-//! words and puts in what orders or completes. What stands in a
-//! function is followed to its calls. None makes a race of data strong and leaves its order missing. A change with which
-//! nothing is violated is no repair if it only hides what was found, or keeps threads from meeting where they met.
+//! neighbour, set counts and parities (and a number that is waited for and not reached, but never a weaker comparison),
+//! give a first turn or a role to another thread, take flags that are put and put them when they are free, await what is
+//! signalled, and repeat a handshake that is there; `grammar` writes each value near what was found in another way, and
+//! `rows` strengthens words and puts in what orders or completes. What stands in a function is followed to its calls. None
+//! makes a race of data strong and leaves its order missing. A change with which nothing is violated is no repair if it
+//! only hides what was found, or keeps threads from meeting where they met.
 //! Where one half of a handshake is missing, the other half of one that is there tells what it looks like.
 //! Cannot: write new code otherwise.
 
