@@ -38,9 +38,14 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
     let is_spa = kernel.launches.iter().any(|launch| launch.spa.is_some());
     let mut spa = SpaLaunch::apart(0);
     let (mut block, mut grid, mut counts) = (None, None, Vec::new());
+    let mut given: Vec<&str> = Vec::new();
     for part in wanted.split(',') {
         let (name, value) =
             part.split_once('=').ok_or_else(|| format!("`{part}` is not of the form `ctas=2`"))?;
+        if given.contains(&name.trim()) {
+            return Err(format!("`{}` is given twice", name.trim()));
+        }
+        given.push(name.trim());
         if name.trim() == "cooperative" {
             launch.cooperative = match value.trim() {
                 "true" => true,

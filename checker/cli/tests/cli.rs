@@ -41,6 +41,7 @@ fn exit_codes_tell_verdicts_apart() {
         ("clusters-uneven", PROVED, &["--launch", "ctas=3,cluster=2"], 2),
         ("clusters-of-old", PROVED, &["--launch", "clusters=2"], 2),
         ("resident-of-old", PROVED, &["--launch", "ctas=2,resident=true"], 2),
+        ("twice", PROVED, &["--launch", "ctas=2,ctas=4"], 2),
         ("shaped", SHAPED, &["--launch", "block=4x2,grid=2x3"], 0),
         ("shaped", SHAPED, &["--launch", "block=8,grid=6"], 1),
         ("shaped", SHAPED, &["--launch", "block=4x2,grid=2x3,lanes=8"], 2),

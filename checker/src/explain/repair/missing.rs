@@ -314,7 +314,10 @@ impl<'g> Proposals<'_, 'g> {
             for other in &others {
                 let Some(&parity) = other.operands.last() else { continue };
                 parities.insert(sources.text(parity).to_owned());
-                parities.insert(super::mbarrier::flipped(sources.text(parity)));
+                let flipped = super::mbarrier::flipped(sources.text(parity));
+                let inner = flipped.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+                let inner = inner.filter(|inner| !inner.contains(['(', ')']));
+                parities.insert(inner.unwrap_or(&flipped).to_owned());
             }
             if others.is_empty() {
                 let round = syntax.counted_around(node).map(|counted| format!("{} % 2", counted.variable));
