@@ -1,4 +1,5 @@
-//! Why two accesses are not ordered, as facts: what is missing, and which events it is about.
+//! Why two accesses are not ordered, as facts: a row for each, with what is missing, its rules, and which events it is about.
+//! The sentences are the report's.
 
 use super::spa::SpaReason;
 use crate::event::{AgentId, EventId, GridId, MbarrierId};
@@ -89,16 +90,54 @@ pub enum Stored {
     Other,
 }
 
-/// Why a pair is not ordered.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Reason {
+/// Reasons as rows: what is missing, the rules that it follows from, and the events that it is about, the first ones by name.
+macro_rules! reasons {
+    ($(
+        $(#[$about:meta])*
+        $name:ident { $( $(#[$of_field:meta])* $field:ident: $of:ty, )* }
+        follows from [$($rule:literal),+] about [$($event:expr),*] $(and $more:expr)?,
+    )*) => {
+        /// Why a pair is not ordered.
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub enum Reason {
+            $( $(#[$about])* $name { $( $(#[$of_field])* $field: $of, )* }, )*
+            /// Out of order on an SPA machine.
+            Spa(SpaReason),
+        }
+
+        impl Reason {
+            /// The rules it rests on.
+            pub fn rules(&self) -> &'static [&'static str] {
+                match self {
+                    $( Self::$name { .. } => &[$($rule),+], )*
+                    Self::Spa(reason) => reason.rules(),
+                }
+            }
+
+            /// The events it names.
+            #[expect(unused_variables, reason = "a row says of which of its fields they are")]
+            pub fn events(&self) -> Vec<EventId> {
+                match self.clone() {
+                    $( Self::$name { $($field),* } => {
+                        let own = Vec::<EventId>::from([$($event),*]);
+                        own.into_iter()$(.chain($more))?.collect()
+                    } )*
+                    Self::Spa(reason) => reason.events(),
+                }
+            }
+        }
+    };
+}
+
+reasons! {
     /// An access that passes a value on is weak.
     WeakLink {
         /// The weak access.
         event: EventId,
         /// The other end of the link.
         other: EventId,
-    },
+    }
+    follows from ["MM-36", "MM-18"] about [event, other],
     /// An operation's scope does not hold the other's thread.
     OutOfScope {
         /// The operation.
@@ -109,14 +148,16 @@ pub enum Reason {
         thread: AgentId,
         /// The narrowest scope that would do.
         needed: Scope,
-    },
+    }
+    follows from ["MM-18"] about [event, other],
     /// Write and read of a link cover different bytes or go through different virtual addresses.
     PartialLink {
         /// The write.
         write: EventId,
         /// The read.
         read: EventId,
-    },
+    }
+    follows from ["MM-18"] about [write, read],
     /// Nothing releases what came before the write of a link.
     NoRelease {
         /// The write.
@@ -125,7 +166,8 @@ pub enum Reason {
         after: EventId,
         /// A fence that does not help.
         nearby: Option<Nearby>,
-    },
+    }
+    follows from ["MM-36", "MM-23"] about [write, after] and nearby.map(Nearby::event),
     /// Nothing acquires between the read of a link and what comes after it.
     NoAcquire {
         /// The read.
@@ -134,21 +176,28 @@ pub enum Reason {
         before: EventId,
         /// A fence that does not help.
         nearby: Option<Nearby>,
-    },
+    }
+    follows from ["MM-36", "MM-23"] about [read, before] and nearby.map(Nearby::event),
     /// The fence of a link is restricted to operations of which the racing accesses are none.
     NotCovered {
         /// The fence.
         fence: EventId,
         /// What it would have to cover.
         access: EventId,
-    },
+    }
+    follows from ["FN-27"] about [fence, access],
     /// The read of a link is part of a reduction.
     ReductionNeverAcquires {
         /// The read.
         read: EventId,
-        /// Whether it is an `atom` that drops its result.
-        is_sink: bool,
-    },
+    }
+    follows from ["MM-24"] about [read],
+    /// The read of a link is part of an `atom` that drops its result, which is a reduction.
+    SinkNeverAcquires {
+        /// The read.
+        read: EventId,
+    }
+    follows from ["A-7", "MM-24"] about [read],
     /// No value and no barrier leads from one thread to the other.
     NothingObserved {
         /// (1)
@@ -157,7 +206,8 @@ pub enum Reason {
         later: EventId,
         /// Where the two threads meet before both accesses, and where after both.
         met: (Option<EventId>, Option<EventId>),
-    },
+    }
+    follows from ["MM-40"] about [earlier, later] and [met.0, met.1].into_iter().flatten(),
     /// The order ends, or begins, in another thread of the same cluster, which does not meet that of the access.
     NotPassedOn {
         /// The access whose thread is left out: (1) for a signal, else (2).
@@ -166,7 +216,8 @@ pub enum Reason {
         relay: EventId,
         /// Whether it is a signal.
         is_signal: bool,
-    },
+    }
+    follows from ["MM-40"] about [access, relay],
     /// What was written was handed over and read, and nothing tells the writer of that before it writes again.
     NoWayBack {
         /// The read.
@@ -177,7 +228,8 @@ pub enum Reason {
         first: EventId,
         /// What the reading thread signals afterwards, and where the other one had looked for that before.
         late: Option<(EventId, EventId)>,
-    },
+    }
+    follows from ["MM-40"] about [read, write, first] and late.into_iter().flat_map(|(signal, look)| [signal, look]),
     /// After an access its thread signals, and the thread of the other one looks there too early, or at another element.
     NotSeen {
         /// The access.
@@ -190,7 +242,8 @@ pub enum Reason {
         look: EventId,
         /// Whether it looks at the place of the signal.
         is_there: bool,
-    },
+    }
+    follows from ["MM-40"] about [access, other, signal, look],
     /// A wait passed a phase of an mbarrier that others completed; the arrival that counts went into a later one.
     CompletedByOthers {
         /// The mbarrier.
@@ -205,12 +258,14 @@ pub enum Reason {
         went: u128,
         /// Who completed the phase that was passed.
         by: Vec<AgentId>,
-    },
+    }
+    follows from ["MB-4"] about [wait, arrival],
     /// Threads that wait in a circle, each for what the next one has taken.
     Circle {
         /// Who waits for what.
         taken: Vec<Taken>,
-    },
+    }
+    follows from ["LT-8"] about [] and taken.iter().map(|taken| taken.write),
     /// A barrier was passed whose generation others made up; the arrival that counts is at another one, or elsewhere.
     OtherGeneration {
         /// The access before the arrival.
@@ -225,7 +280,8 @@ pub enum Reason {
         is_there: bool,
         /// Warps that made up the generation.
         by: Vec<u32>,
-    },
+    }
+    follows from ["BR-4"] about [access, other, arrival, wait],
     /// A wait passed a phase of an mbarrier that its thread had waited for before.
     SamePhaseAgain {
         /// The mbarrier.
@@ -236,14 +292,16 @@ pub enum Reason {
         before: EventId,
         /// The phase that both passed.
         passed: u128,
-    },
+    }
+    follows from ["MB-8"] about [wait, before],
     /// A wait by parity passed before any phase was complete.
     PassedAtOnce {
         /// The mbarrier.
         object: MbarrierId,
         /// The wait.
         wait: EventId,
-    },
+    }
+    follows from ["MB-8"] about [wait],
     /// An arrival in a phase that nobody is known to have waited for the phase before.
     NobodyHasWaited {
         /// The mbarrier.
@@ -256,21 +314,24 @@ pub enum Reason {
         wait: Option<EventId>,
         /// Whether it passes that phase.
         is_done: bool,
-    },
+    }
+    follows from ["A-44"] about [arrival] and wait.filter(|_| is_done),
     /// A thread beside that of an access waits before it, and that of the access does not.
     WaitsAlone {
         /// The access.
         access: EventId,
         /// The other thread's wait, which need not have happened in this execution.
         wait: EventId,
-    },
+    }
+    follows from ["MM-40"] about [access],
     /// A thread was let through a wait for a phase, and gave a signal on before another one had looked for the same phase.
     WentAhead {
         /// The wait of the other one, which never passes.
         wait: EventId,
         /// The signal.
         signal: EventId,
-    },
+    }
+    follows from ["UB-M11"] about [signal],
     /// A thread overwrote what another thread had written since it last read there.
     LostUpdate {
         /// The write.
@@ -281,21 +342,24 @@ pub enum Reason {
         lost: EventId,
         /// What it stores instead.
         stored: Stored,
-    },
+    }
+    follows from ["MM-43"] about [write, read, lost],
     /// A thread stores over what another thread has put there, and nobody has read.
     Overwritten {
         /// The store.
         write: EventId,
         /// What is lost.
         lost: EventId,
-    },
+    }
+    follows from ["MM-43"] about [write, lost],
     /// Two threads each load the same value and store another one there, so that both have what one of them should have.
     BothTook {
         /// What each loads,
         loads: [EventId; 2],
         /// and what it stores there.
         stores: [EventId; 2],
-    },
+    }
+    follows from ["MM-43"] about [loads[0], loads[1], stores[0], stores[1]],
     /// The other thread has seen a signal, but that was given before the access.
     TooSoon {
         /// The access.
@@ -308,19 +372,23 @@ pub enum Reason {
         look: EventId,
         /// Where it had seen it before that.
         before: Option<EventId>,
-    },
+    }
+    follows from ["MM-40"] about [access, other, signal, look] and before,
     /// Two threads each store and then look at what the other stores, and neither sees the other.
     NeitherSees {
         /// What each does.
         sides: [Side; 2],
-    },
+    }
+    follows from ["AX-2", "MM-32"]
+    about [] and sides.into_iter().flat_map(|side| [Some(side.store), side.fence, Some(side.load)]).flatten(),
     /// One of the racing accesses is weak, the other strong.
     WeakEnd {
         /// The weak one.
         event: EventId,
         /// The strong one.
         other: EventId,
-    },
+    }
+    follows from ["MM-18"] about [event, other],
     /// Elements of one vector access, of which one was seen before another.
     UnorderedElements {
         /// The write of the element that was not seen.
@@ -333,28 +401,32 @@ pub enum Reason {
         elements: (usize, usize),
         /// How many there are.
         n_elements: usize,
-    },
+    }
+    follows from ["MM-8", "A-3"] about [missed, read, seen],
     /// The racing accesses have different sizes.
     MixedSize {
         /// (1)
         earlier: EventId,
         /// (2)
         later: EventId,
-    },
+    }
+    follows from ["MM-20"] about [earlier, later],
     /// Ordered, but through different virtual addresses without an alias fence on the way.
     AliasWithoutFence {
         /// (1)
         earlier: EventId,
         /// (2)
         later: EventId,
-    },
+    }
+    follows from ["MM-41", "MM-6"] about [earlier, later],
     /// Both are strong, but go through different virtual addresses.
     StrongAliases {
         /// (1)
         earlier: EventId,
         /// (2)
         later: EventId,
-    },
+    }
+    follows from ["MM-18", "MM-6"] about [earlier, later],
     /// Ordered, but no fence of an access's proxy lies on the way in that access's CTA.
     MissingProxyFence {
         /// The access.
@@ -365,14 +437,16 @@ pub enum Reason {
         proxy: Proxy,
         /// A fence of that proxy on the way, in another CTA.
         elsewhere: Option<EventId>,
-    },
+    }
+    follows from ["MM-41", "MM-16"] about [event, other] and elsewhere,
     /// Ordered, and the fences of both proxies are there, but not that of the first before that of the second.
     ProxyFencesOutOfOrder {
         /// (1)
         earlier: EventId,
         /// (2)
         later: EventId,
-    },
+    }
+    follows from ["MM-41", "MM-16"] about [earlier, later],
     /// An access of an asynchronous operation, and nothing tells whoever makes the other one that the operation is done.
     NotCompleted {
         /// The access of the operation.
@@ -381,7 +455,8 @@ pub enum Reason {
         other: EventId,
         /// An instruction by which some thread knows that the operation is done.
         known: Option<EventId>,
-    },
+    }
+    follows from ["AS-2"] about [event, other] and known,
     /// A register access of the thread that starts a matrix operation, behind the last `wgmma.fence` before it.
     MatrixFenceTooEarly {
         /// The access of the thread.
@@ -392,14 +467,16 @@ pub enum Reason {
         issue: EventId,
         /// The last fence.
         fence: EventId,
-    },
+    }
+    follows from ["AS-25"] about [access, operation, issue, fence],
     /// The only way from (1) to (2) leads through an asynchronous operation, which carries nothing but its own accesses.
     NotCarried {
         /// An access of the operation.
         operation: EventId,
         /// What it would have to carry.
         access: EventId,
-    },
+    }
+    follows from ["MM-30"] about [operation, access],
     /// A tensor map is written in the generic proxy and read by a tensor copy, and the halves of its fence do not meet.
     TensormapNotPublished {
         /// The write.
@@ -410,7 +487,8 @@ pub enum Reason {
         is_released: bool,
         /// Whether the copying thread acquires it before.
         is_acquired: bool,
-    },
+    }
+    follows from ["FN-13", "FN-14"] about [write, read],
     /// Accesses of tensor memory, and what is missing in the row of links that would order them.
     TensorOrder {
         /// (1)
@@ -421,9 +499,8 @@ pub enum Reason {
         missing: TensorLink,
         /// Where the end of the operation of (1) is known.
         known: Option<EventId>,
-    },
-    /// Out of order on an SPA machine.
-    Spa(SpaReason),
+    }
+    follows from ["AS-31", "AS-32"] about [earlier, later] and known,
     /// The grid of the one was launched to overlap with that of the other, and does not wait for its end.
     Overlapping {
         /// In the grid that was launched first.
@@ -436,132 +513,22 @@ pub enum Reason {
         trigger: Option<(EventId, Released)>,
         /// A grid in between that was launched to overlap with the one before it, and does not wait for that one.
         through: Option<(GridId, GridId)>,
-    },
+    }
+    follows from ["AS-40", "MM-39"] about [first, second] and wait.into_iter().chain(trigger.map(|(trigger, _)| trigger)),
     /// `ld.global.nc`, and somebody writes what it reads.
     NonCoherent {
         /// The load.
         read: EventId,
         /// The other access.
         write: EventId,
-    },
+    }
+    follows from ["MM-2"] about [read, write],
     /// Strong, or synchronizing, if only both went through one proxy.
     DifferentProxies {
         /// (1)
         earlier: EventId,
         /// (2)
         later: EventId,
-    },
-}
-
-impl Reason {
-    /// The rules it rests on.
-    pub fn rules(&self) -> &'static [&'static str] {
-        match self {
-            Self::WeakLink { .. } => &["MM-36", "MM-18"],
-            Self::OutOfScope { .. } | Self::PartialLink { .. } => &["MM-18"],
-            Self::NoRelease { .. } | Self::NoAcquire { .. } => &["MM-36", "MM-23"],
-            Self::NotCovered { .. } => &["FN-27"],
-            Self::ReductionNeverAcquires { is_sink: true, .. } => &["A-7", "MM-24"],
-            Self::ReductionNeverAcquires { .. } => &["MM-24"],
-            Self::NothingObserved { .. }
-            | Self::NotPassedOn { .. }
-            | Self::NotSeen { .. }
-            | Self::TooSoon { .. }
-            | Self::WaitsAlone { .. }
-            | Self::NoWayBack { .. } => &["MM-40"],
-            Self::NobodyHasWaited { .. } => &["A-44"],
-            Self::WentAhead { .. } => &["UB-M11"],
-            Self::PassedAtOnce { .. } => &["MB-8"],
-            Self::CompletedByOthers { .. } => &["MB-4"],
-            Self::OtherGeneration { .. } => &["BR-4"],
-            Self::Circle { .. } => &["LT-8"],
-            Self::SamePhaseAgain { .. } => &["MB-8"],
-            Self::LostUpdate { .. } | Self::Overwritten { .. } | Self::BothTook { .. } => &["MM-43"],
-            Self::NeitherSees { .. } => &["AX-2", "MM-32"],
-            Self::WeakEnd { .. } => &["MM-18"],
-            Self::UnorderedElements { .. } => &["MM-8", "A-3"],
-            Self::MixedSize { .. } => &["MM-20"],
-            Self::AliasWithoutFence { .. } => &["MM-41", "MM-6"],
-            Self::StrongAliases { .. } => &["MM-18", "MM-6"],
-            Self::MissingProxyFence { .. } | Self::ProxyFencesOutOfOrder { .. } => &["MM-41", "MM-16"],
-            Self::DifferentProxies { .. } => &["MM-18", "MM-16"],
-            Self::NonCoherent { .. } => &["MM-2"],
-            Self::Overlapping { .. } => &["AS-40", "MM-39"],
-            Self::TensorOrder { .. } => &["AS-31", "AS-32"],
-            Self::Spa(reason) => reason.rules(),
-            Self::NotCompleted { .. } => &["AS-2"],
-            Self::MatrixFenceTooEarly { .. } => &["AS-25"],
-            Self::NotCarried { .. } => &["MM-30"],
-            Self::TensormapNotPublished { .. } => &["FN-13", "FN-14"],
-        }
     }
-
-    /// The events it names.
-    pub fn events(&self) -> Vec<EventId> {
-        match *self {
-            Self::WeakLink { event, other }
-            | Self::OutOfScope { event, other, .. }
-            | Self::WeakEnd { event, other } => vec![event, other],
-            Self::PartialLink { write, read }
-            | Self::TensormapNotPublished { write, read, .. }
-            | Self::NonCoherent { write, read } => vec![write, read],
-            Self::NoRelease { write, after, nearby } => {
-                [write, after].into_iter().chain(nearby.map(Nearby::event)).collect()
-            }
-            Self::NoAcquire { read, before, nearby } => {
-                [read, before].into_iter().chain(nearby.map(Nearby::event)).collect()
-            }
-            Self::UnorderedElements { missed, read, seen, .. } => vec![missed, read, seen],
-            Self::NoWayBack { read, write, first, late } => {
-                [read, write, first].into_iter().chain(late.into_iter().flat_map(|(a, b)| [a, b])).collect()
-            }
-            Self::NotSeen { access, other, signal, look, .. } => vec![access, other, signal, look],
-            Self::CompletedByOthers { wait, arrival, .. } => vec![wait, arrival],
-            Self::Circle { ref taken } => taken.iter().map(|taken| taken.write).collect(),
-            Self::OtherGeneration { access, other, arrival, wait, .. } => vec![access, other, arrival, wait],
-            Self::SamePhaseAgain { wait, before, .. } => vec![wait, before],
-            Self::LostUpdate { write, read, lost, .. } => vec![write, read, lost],
-            Self::Overwritten { write, lost } => vec![write, lost],
-            Self::BothTook { loads, stores } => loads.into_iter().chain(stores).collect(),
-            Self::TooSoon { access, other, signal, look, before } => {
-                [access, other, signal, look].into_iter().chain(before).collect()
-            }
-            Self::NeitherSees { sides } => {
-                let of = |side: &Side| [Some(side.store), side.fence, Some(side.load)];
-                sides.iter().flat_map(of).flatten().collect()
-            }
-            Self::NotCovered { fence, access } => vec![fence, access],
-            Self::ReductionNeverAcquires { read, .. } => vec![read],
-            Self::Spa(reason) => reason.events(),
-            Self::TensorOrder { earlier, later, known, .. } => {
-                [earlier, later].into_iter().chain(known).collect()
-            }
-            Self::NotCompleted { event, other, known } => [event, other].into_iter().chain(known).collect(),
-            Self::MatrixFenceTooEarly { access, operation, issue, fence } => {
-                vec![access, operation, issue, fence]
-            }
-            Self::NotCarried { operation, access } => vec![operation, access],
-            Self::Overlapping { first, second, wait, trigger, .. } => {
-                [first, second].into_iter().chain(wait).chain(trigger.map(|(trigger, _)| trigger)).collect()
-            }
-            Self::MissingProxyFence { event, other, elsewhere, .. } => {
-                [event, other].into_iter().chain(elsewhere).collect()
-            }
-            Self::NothingObserved { earlier, later, met } => {
-                [earlier, later].into_iter().chain(met.0).chain(met.1).collect()
-            }
-            Self::NotPassedOn { access, relay, .. } => vec![access, relay],
-            Self::WaitsAlone { access, .. } => vec![access],
-            Self::WentAhead { signal, .. } => vec![signal],
-            Self::PassedAtOnce { wait, .. } => vec![wait],
-            Self::NobodyHasWaited { arrival, wait, is_done, .. } => {
-                std::iter::once(arrival).chain(wait.filter(|_| is_done)).collect()
-            }
-            Self::MixedSize { earlier, later }
-            | Self::ProxyFencesOutOfOrder { earlier, later }
-            | Self::DifferentProxies { earlier, later }
-            | Self::StrongAliases { earlier, later }
-            | Self::AliasWithoutFence { earlier, later } => vec![earlier, later],
-        }
-    }
+    follows from ["MM-18", "MM-16"] about [earlier, later],
 }

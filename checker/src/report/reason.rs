@@ -248,11 +248,11 @@ impl Words<'_> {
                 )),
             ),
             Reason::NotCovered { fence, access } => self.not_covered(*fence, *access, explanation),
-            Reason::ReductionNeverAcquires { read, is_sink: true } => format!(
+            Reason::SinkNeverAcquires { read } => format!(
                 "{} counts as a reduction, since its result goes to `_`: no fence after it makes an acquire of it",
                 self.end(*read, explanation)
             ),
-            Reason::ReductionNeverAcquires { read, is_sink: false } => format!(
+            Reason::ReductionNeverAcquires { read } => format!(
                 "{} is a reduction: it never acquires, not even with a fence after it",
                 self.end(*read, explanation)
             ),

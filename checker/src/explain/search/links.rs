@@ -368,10 +368,10 @@ impl<'a> Links<'a> {
         if after.is_some() && chain.acquire_tails.is_empty() {
             match self.graph.events[read].kind.access().map(|access| access.atomic) {
                 Some(AtomicClass::Reduction) => {
-                    return Some(Reason::ReductionNeverAcquires { read, is_sink: false });
+                    return Some(Reason::ReductionNeverAcquires { read });
                 }
                 Some(AtomicClass::Sink) => {
-                    return Some(Reason::ReductionNeverAcquires { read, is_sink: true });
+                    return Some(Reason::SinkNeverAcquires { read });
                 }
                 _ => {}
             }
