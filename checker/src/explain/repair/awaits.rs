@@ -100,7 +100,13 @@ fn until_filled(ground: &Ground<'_>, fills: EventId, second: EventId) -> Option<
 fn waits(ground: &Ground<'_>, access: EventId, second: EventId) -> Vec<(String, String)> {
     let graph = ground.graph();
     let own = &graph.events[access];
-    let location = own.kind.access().map(|access| access.location);
+    let data = place(graph, access);
+    // A flag may stand beside the data, in one array.
+    let is_data = |write: Place| {
+        data.is_some_and(|data| {
+            write.0 == data.0 && (write.1 == data.1 || write.1.is_none() || data.1.is_none())
+        })
+    };
     let looks = looks(graph, ground.thread(second));
     let is_looked_at = |write: &Place| {
         looks.iter().any(|(at, offset)| {
@@ -111,9 +117,12 @@ fn waits(ground: &Ground<'_>, access: EventId, second: EventId) -> Vec<(String, 
     let mut signals: SortedMap<Span, (EventId, bool)> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
         let is_behind = event.agent == own.agent && event.position > own.position;
-        let (EventKind::Write(of), true) = (&event.kind, is_behind) else { continue };
-        let Some(signal) = ground.instruction(id).filter(|_| Some(of.location) != location) else { continue };
-        let is_known = place(graph, id).is_some_and(|write| is_looked_at(&write));
+        if !is_behind || !matches!(event.kind, EventKind::Write(_)) {
+            continue;
+        }
+        let Some(write) = place(graph, id).filter(|&write| !is_data(write)) else { continue };
+        let Some(signal) = ground.instruction(id) else { continue };
+        let is_known = is_looked_at(&write);
         signals.entry(signal.span).or_insert((id, false)).1 |= is_known;
     }
     let mut found = Vec::new();
