@@ -37,7 +37,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
     let mut launch = Launch::single(wanted, kernel.span);
     let is_spa = kernel.launches.iter().any(|launch| launch.spa.is_some());
     let mut spa = SpaLaunch::apart(0);
-    let (mut block, mut grid, mut counts) = (None, None, Vec::new());
+    let (mut block, mut grid) = (None, None);
     let mut given: Vec<&str> = Vec::new();
     for part in wanted.split(',') {
         let (name, value) =
@@ -102,10 +102,9 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             }
         };
         *field = value;
-        counts.push(name.trim());
     }
     if let Some(sizes) = block {
-        once("block", &["warps", "lanes"], &counts)?;
+        once("block", &["warps", "lanes"], &given)?;
         let all = number_of(sizes)?;
         let wrong = || format!("a block of {all} threads has a warp that is not full: take a multiple of 32");
         launch.lanes = Launch::lanes_of(all.into()).ok_or_else(wrong)?;
@@ -113,7 +112,7 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
         launch.block = Launch::in_axes(sizes);
     }
     if let Some(sizes) = grid {
-        once("grid", &["ctas"], &counts)?;
+        once("grid", &["ctas"], &given)?;
         launch.ctas = number_of(sizes)?;
         launch.grid = Launch::in_axes(sizes);
     }
@@ -174,8 +173,8 @@ fn number_of(sizes: [u32; 3]) -> Result<u32, String> {
 }
 
 /// What axes count is not counted again.
-fn once(field: &str, in_place_of: &[&str], counts: &[&str]) -> Result<(), String> {
-    match in_place_of.iter().find(|name| counts.contains(name)) {
+fn once(field: &str, in_place_of: &[&str], given: &[&str]) -> Result<(), String> {
+    match in_place_of.iter().find(|name| given.contains(name)) {
         Some(name) => Err(format!("`{field}` says how many `{name}` there are: leave one of the two out")),
         None => Ok(()),
     }

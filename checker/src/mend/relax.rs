@@ -165,7 +165,8 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
     if !failures.is_empty() {
         return Ok(Relax::Unproved(failures));
     }
-    let candidates = candidates(texts.sources(), &proved);
+    let ways = ways(&proved);
+    let candidates = candidates(texts.sources(), &proved, &ways);
     let within_bound = proved.iter().any(|outcome| outcome.verdict == Verdict::ProvedUpToBound);
     let mut search = Search { trial, texts, within_bound };
     let mut needs = Vec::new();
@@ -178,7 +179,6 @@ pub fn relax(texts: &Texts, setting: Setting<'_>) -> Result<Relax, CheckError> {
     // Of what has no weaker form that is legal there is nothing to say.
     let has_answer = |need: &Need| !matches!(need, Need::Needed { because } if because.is_empty());
     let reports = reports.filter(|((_, (need, _)), _)| has_answer(need));
-    let ways = ways(&proved);
     let places = reports.map(|((candidate, (need, _)), together)| {
         let Candidate { kind, span, text, .. } = candidate;
         // A statement is come to as what stands in it is.
@@ -346,11 +346,14 @@ enum Fails {
 }
 
 /// The places that some launch executes, in order of the text.
-fn candidates(sources: &SourceMap, proved: &[Outcome]) -> Vec<Candidate> {
+fn candidates(
+    sources: &SourceMap,
+    proved: &[Outcome],
+    ways: &SortedSet<(Span, Vec<Span>)>,
+) -> Vec<Candidate> {
     let syntax = Syntax::of_text(sources);
     let sites = proved.iter().flat_map(|outcome| outcome.graph.sites.iter());
     let executed: SortedSet<Span> = sites.map(|site| site.span).collect();
-    let ways = ways(proved);
     let is_come_to = |node: usize| {
         ways.iter().any(|(_, calls)| calls.iter().any(|call| syntax.nodes[node].span.holds(*call)))
     };

@@ -4,7 +4,7 @@
 //! A signal is a strong write, or an atomic that counts. The wait looks with the load that belongs to it, at the element that
 //! is written or at the reader's own, for the value that is stored, or for as many as are counted in so many rounds. Where what
 //! is missed is itself strong, the wait is for any value but the first.
-//! Cannot: tell what is waited for where a value is exchanged or packed.
+//! Cannot: tell what is waited for where a value is exchanged or packed, or what a function signals in the words of its call.
 
 use super::super::reads::ReadFact;
 use super::super::reason::Reason;
@@ -23,11 +23,18 @@ const LEVELS_MAX: usize = 3;
 const WAITS_MAX: usize = 8;
 /// What makes a wait unlikely: there is one for the object elsewhere, or a signal is seen.
 const ELSEWHERE: u32 = 20;
+/// … there is none, and what comes before the store that is waited for is wiped out by it.
+const WIPED: u32 = 2;
 /// What tells threads apart.
 const OWN: &[&str] = &["gpuid", "ctaid", "cluster_ctarank", "warpid", "tid", "laneid"];
 
 /// A wait for each signal that is given behind one of two accesses, before the other one.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    // Compiled kernels among others, whose statements name no objects.
+    let signals = |own: &Instruction| own.memory.len() == 1 && look(own).is_some();
+    if !ground.syntax.instructions.iter().any(signals) {
+        return;
+    }
     let known = looked_at(ground);
     // A signal that is seen lacks something else.
     let is_seen = ground.explanation.chain.as_ref().is_some_and(|chain| chain.broken.is_some());
@@ -68,7 +75,7 @@ fn filled(ground: &Ground<'_>) -> Vec<(u32, EventId, EventId)> {
     let graph = ground.graph();
     let is_strong = |event: EventId| graph.events[event].kind.access().is_some_and(Access::is_strong);
     let wiped = ground.explanation.reasons.iter().filter_map(|reason| match *reason {
-        Reason::Overwritten { write, lost } => Some((2, write, lost)),
+        Reason::Overwritten { write, lost } => Some((WIPED, write, lost)),
         _ => None,
     });
     let is_first = |fact: &&ReadFact| fact.source.is_none_or(|source| graph.events[source].agent.is_none());
@@ -100,19 +107,10 @@ fn until_filled(ground: &Ground<'_>, fills: EventId, second: EventId) -> Option<
 fn waits(ground: &Ground<'_>, access: EventId, second: EventId) -> Vec<(String, String)> {
     let graph = ground.graph();
     let own = &graph.events[access];
-    let data = place(graph, access);
     // A flag may stand beside the data, in one array.
-    let is_data = |write: Place| {
-        data.is_some_and(|data| {
-            write.0 == data.0 && (write.1 == data.1 || write.1.is_none() || data.1.is_none())
-        })
-    };
+    let data = place(graph, access);
+    let is_data = |write: Place| data.is_some_and(|data| may_be(write, data));
     let looks = looks(graph, ground.thread(second));
-    let is_looked_at = |write: &Place| {
-        looks.iter().any(|(at, offset)| {
-            *at == write.0 && (*offset == write.1 || offset.is_none() || write.1.is_none())
-        })
-    };
     // One write of each instruction, and whether the other thread looks at what any of them gives it.
     let mut signals: SortedMap<Span, (EventId, bool)> = SortedMap::new();
     for (id, event) in graph.events.iter_enumerated() {
@@ -122,7 +120,7 @@ fn waits(ground: &Ground<'_>, access: EventId, second: EventId) -> Vec<(String, 
         }
         let Some(write) = place(graph, id).filter(|&write| !is_data(write)) else { continue };
         let Some(signal) = ground.instruction(id) else { continue };
-        let is_known = is_looked_at(&write);
+        let is_known = looks.iter().any(|&look| may_be(write, look));
         signals.entry(signal.span).or_insert((id, false)).1 |= is_known;
     }
     let mut found = Vec::new();
@@ -142,6 +140,11 @@ fn waits(ground: &Ground<'_>, access: EventId, second: EventId) -> Vec<(String, 
 
 /// An object and where in it, if that is a number.
 type Place = (LocationId, Option<u128>);
+
+/// Whether two are one, as far as the numbers tell.
+fn may_be(a: Place, b: Place) -> bool {
+    a.0 == b.0 && (a.1 == b.1 || a.1.is_none() || b.1.is_none())
+}
 
 fn place(graph: &EventGraph, event: EventId) -> Option<Place> {
     let access = graph.events[event].kind.access()?;

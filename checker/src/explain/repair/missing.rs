@@ -29,8 +29,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let name = object.name.as_str();
         let is_array = !object.dimensions.is_empty();
         let does = |what: fn(&Instruction) -> bool| proposals.uses(name).into_iter().any(what);
-        let is_init = |own: &Instruction| own.opcode.starts_with("mbarrier.init");
-        let (has_init, has_wait, has_arrival) = (does(is_init), does(waits), does(arrives));
+        let (has_init, has_wait, has_arrival) = (does(initialises), does(waits), does(arrives));
         if !has_init && (has_wait || has_arrival) {
             proposals.initialisations(name, is_array);
         }
@@ -47,6 +46,10 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         }
     }
     proposals.named_barriers();
+}
+
+fn initialises(own: &Instruction) -> bool {
+    own.opcode.starts_with("mbarrier.init")
 }
 
 fn waits(own: &Instruction) -> bool {
@@ -108,11 +111,10 @@ impl<'g> Proposals<'_, 'g> {
     fn initialisations(&mut self, object: &str, is_array: bool) {
         let ground = self.ground;
         let (syntax, sources) = (ground.syntax, ground.texts.sources());
-        let is_init = |own: &&Instruction| own.opcode.starts_with("mbarrier.init");
-        if !syntax.instructions.iter().any(|own| is_init(&own)) {
+        if !syntax.instructions.iter().any(initialises) {
             self.first_initialisation(object);
         }
-        for init in ground.syntax.instructions.iter().filter(|own| own.opcode.starts_with("mbarrier.init")) {
+        for init in syntax.instructions.iter().filter(|own| initialises(own)) {
             let ([memory], Some(&count)) = (init.memory.as_slice(), init.operands.get(1)) else { continue };
             if memory.indices.is_empty() == is_array {
                 continue;
@@ -256,7 +258,7 @@ impl<'g> Proposals<'_, 'g> {
             }
             let is_own = siblings.iter().any(|&node| syntax.acts(node).into_iter().any(is_wait));
             let acts: Vec<&Instruction> = siblings.iter().flat_map(|&node| syntax.acts(node)).collect();
-            let is_init = acts.iter().any(|own| own.opcode.starts_with("mbarrier.init"));
+            let is_init = acts.iter().any(|own| initialises(own));
             if is_own || is_init || acts.is_empty() {
                 continue;
             }
@@ -291,7 +293,7 @@ impl<'g> Proposals<'_, 'g> {
         if matches!(ground.explanation.subject, Subject::Deadlock { .. }) {
             return;
         }
-        let uses = self.uses(object).into_iter().filter(|own| !own.opcode.starts_with("mbarrier.init"));
+        let uses = self.uses(object).into_iter().filter(|own| !initialises(own));
         let elements: SortedSet<Vec<&str>> = uses
             .filter_map(|own| self.operand(own, object))
             .map(|memory| memory.indices.iter().map(|&index| sources.text(index)).collect())
