@@ -28,10 +28,10 @@ use crate::event::{
     AgentId, BaseRelation, CtaId, Edge, EventId, EventKind, GraphBuilder, GraphError, MbarrierEvent,
     MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef,
 };
-use completion::{Phases, add, is_of_earlier, phase_constant, phase_term, phases, state_operation};
+use completion::{Phases, TX_WIDTH, add, is_of_earlier, phase_constant, phase_term, phases, state_operation};
 use drops::Drops;
 pub use drops::never_full;
-use exact::{forget_counting, is_countable};
+use exact::{Exactness, exactness, forget_counting};
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use fencepost_dsl::{Diagnostic, IndexVec};
@@ -87,29 +87,30 @@ pub fn finish(
             rules::limit_drops(graph, id, &objects[id].operations, objects[id].expected);
         }
     }
-    let countable = countable(&graph.terms, &objects, passed);
+    let exactness = exactness_of(&graph.terms, &objects, passed);
     for id in objects.ids() {
-        finish_object(graph, &mut objects[id], &log.final_phases, (encoding, countable[id]))?;
+        finish_object(graph, &mut objects[id], &log.final_phases, (encoding, exactness[id]))?;
     }
     Ok(())
 }
 
 /// Of which objects counting decides the phases; what barriers say is looked at where nothing else does.
-fn countable(
+fn exactness_of(
     terms: &TermPool,
     objects: &IndexVec<MbarrierId, Object>,
     passed: &[PassedBarrier],
-) -> IndexVec<MbarrierId, bool> {
+) -> IndexVec<MbarrierId, Exactness> {
     let mut meetings = None;
-    let mut countable = IndexVec::new();
+    let mut all = IndexVec::new();
     for Object { operations, seen, .. } in objects.iter() {
-        let is_so = is_countable(terms, operations, seen, &|_, _| false) || {
+        let mut found = exactness(terms, operations, seen, &|_, _| false);
+        if found != Exactness::Yes {
             let meetings = meetings.get_or_insert_with(|| Meetings::new(terms, passed));
-            is_countable(terms, operations, seen, &|earlier, later| meetings.have_met(earlier, later))
-        };
-        countable.push(is_so);
+            found = exactness(terms, operations, seen, &|earlier, later| meetings.have_met(earlier, later));
+        }
+        all.push(found);
     }
-    countable
+    all
 }
 
 fn expected_counts(n_objects: usize, operations: &[Operation]) -> IndexVec<MbarrierId, Expected> {
@@ -206,7 +207,7 @@ fn finish_object(
     graph: &mut GraphBuilder,
     object: &mut Object,
     final_phases: &[FinalPhase],
-    (encoding, is_countable): (MbarrierEncoding, bool),
+    (encoding, exactness): (MbarrierEncoding, Exactness),
 ) -> Result<(), GraphError> {
     let (id, expected) = (object.id, object.expected);
     let Object { operations, seen, .. } = object;
@@ -214,8 +215,7 @@ fn finish_object(
     rules::limit_raises(operations, expected)?;
     rules::limit_age(graph, id, operations);
     rules::limit_overtaking(graph, id, operations);
-    let is_ordered =
-        expected.is_initialised && needs_order(&graph.terms, (encoding, is_countable), operations)?;
+    let is_ordered = expected.is_initialised && needs_order(&graph.terms, (encoding, exactness), operations)?;
     if is_ordered && encoding == MbarrierEncoding::Order {
         forget_counting(operations, seen, expected);
     }
@@ -234,7 +234,11 @@ fn finish_object(
     let (phases, moments) = if is_ordered {
         order_object(graph, object, n_phases)?
     } else {
-        count_object(graph, object, n_phases)?
+        let (phases, moments) = count_object(graph, object, n_phases, exactness)?;
+        if exactness == Exactness::IfNeverNegative {
+            never_negative(graph, &phases);
+        }
+        (phases, moments)
     };
     state_final_phase(graph, final_phases, id, &phases);
     describe(graph, id, &object.operations, &phases);
@@ -266,6 +270,7 @@ fn count_object(
     graph: &mut GraphBuilder,
     object: &Object,
     n_phases: u32,
+    exactness: Exactness,
 ) -> Result<(Phases, Moments), GraphError> {
     let Object { operations, seen, expected, .. } = object;
     let raised = Raised::new(&graph.terms, operations.iter().map(|(operation, _)| operation));
@@ -283,21 +288,35 @@ fn count_object(
         graph.goes_on()?;
         state_operation(graph, operation, *interval, &phases);
         state_excess(graph, operation, *interval, &phases, (operations, are_plain), &mut moments);
-        state_moment(graph, (operation, *interval), &phases, operations, seen, &mut moments);
+        // Of a phase that is never over, nothing comes before its end.
+        let is_delivery = matches!(operation.kind, OperationKind::Complete { .. });
+        if !is_delivery || exactness != Exactness::NeverBalanced {
+            state_moment(graph, (operation, *interval), &phases, operations, seen, &mut moments);
+        }
     }
     Ok((phases, moments))
+}
+
+/// States that no phase has all its arrivals and more bytes delivered than announced ([`Exactness::IfNeverNegative`]).
+fn never_negative(graph: &mut GraphBuilder, phases: &Phases) {
+    for counts in &phases.counts {
+        let all_there = graph.terms.equal(counts.arrived, counts.needs);
+        let sign = graph.terms.extract(counts.bytes, TX_WIDTH - 1, 1);
+        let is_fine = graph.terms.not(sign);
+        graph.imply(all_there, is_fine);
+    }
 }
 
 /// Whether the operations of an object have to be ordered.
 fn needs_order(
     terms: &TermPool,
-    (encoding, is_countable): (MbarrierEncoding, bool),
+    (encoding, exactness): (MbarrierEncoding, Exactness),
     operations: &[(Operation, Interval)],
 ) -> Result<bool, GraphError> {
     match encoding {
         MbarrierEncoding::Order => Ok(true),
         MbarrierEncoding::Count => check_countable(terms, operations).map(|()| false),
-        MbarrierEncoding::Auto => Ok(!is_countable),
+        MbarrierEncoding::Auto => Ok(exactness == Exactness::No),
     }
 }
 

@@ -11,7 +11,8 @@ type Announced = Vec<(Option<AgentId>, usize)>;
 /// The bytes that are announced and delivered in phases.
 ///
 /// A phase is complete only when the bytes of what happened in it are balanced (MB-4). So if the others that may deliver in
-/// a phase bring less than is surely announced in it, it is not complete without the one that is left.
+/// a phase bring less than is surely announced in it, it is not complete without the one that is left. An arrival that the phase
+/// is not complete without has announced its bytes once it is, whatever thread makes it.
 pub struct Bytes<'a> {
     operations: &'a [Operation],
     /// By object and phase, what all that may be in it deliver together.
@@ -21,8 +22,12 @@ pub struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// Of operations, with the phases that they can happen in.
-    pub fn new(operations: &'a [Operation], intervals: &[Interval]) -> Self {
+    /// Of operations, with the phases that they can happen in, and whether their one phase is not complete without them.
+    pub fn new(
+        operations: &'a [Operation],
+        intervals: &[Interval],
+        is_essential: &dyn Fn(usize) -> bool,
+    ) -> Self {
         let mut this = Self { operations, delivered: SortedMap::new(), announced: SortedMap::new() };
         for (index, (operation, interval)) in operations.iter().zip(intervals).enumerate() {
             let bytes = operation.kind.bytes();
@@ -31,7 +36,8 @@ impl<'a> Bytes<'a> {
                     *this.delivered.entry((operation.object, phase)).or_default() -= bytes;
                 }
             } else if let (true, Some(phase)) = (bytes > 0, interval.only()) {
-                let by = (operation.guard != TermPool::TRUE).then_some(operation.agent);
+                let is_sure = operation.guard == TermPool::TRUE || is_essential(index);
+                let by = (!is_sure).then_some(operation.agent);
                 this.announced.entry((operation.object, phase)).or_default().push((by, index));
             }
         }

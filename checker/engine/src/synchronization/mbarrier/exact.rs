@@ -6,11 +6,18 @@
 //!
 //! * the tx-count is not negative once all have arrived, that is, each completion of bytes surely comes after an
 //!   announcement of its own (in its thread, as a wait has seen, or as barriers have it), or in the same phase as one that an
-//!   arrival makes, by the thread that started what completes, after it did: whatever comes before that arrival finds it
-//!   pending, so that the phase is not over;
+//!   arrival makes: by the thread that started what completes, after it did, or by anybody without whom the phase has not all
+//!   its arrivals, as where a copy to several CTAs comes before one of them expects it. Whatever comes before that arrival
+//!   finds it pending, so that the phase is not over, and once all have arrived it has announced its bytes;
 //! * what `expect_tx` announces, and what `cp.async.mbarrier.arrive` makes pending, is surely announced before its
 //!   thread's arrival of the same phase, so that from the last arrival on the tx-count only falls, and is 0 for the first
 //!   time when the phase ends;
+//!   Nor does it matter
+//!   - if each completion is of more bytes than all that may be announced in its phase, and each arrival there announces some:
+//!     before the first completion something is announced and left, and from then on it is negative for good;
+//!   - if all completions are of as many bytes, of which each announcement is a multiple, and each surely comes after all
+//!     arrivals of its phase: from the last of them on the tx-count falls by steps that end at 0, so that it is stated that it
+//!     is not negative once all have arrived;
 //! * no operation is about 0 bytes, which might come where nothing is left to wait for;
 //! * the bytes of a phase are within the tx-count's range.
 //!
@@ -21,23 +28,100 @@ use super::phase::{Expected, Interval, SeenBy};
 use crate::event::TermPool;
 use crate::synchronization::log::{Operation, OperationKind, TX_MAX};
 
+/// Whether counting finds just the executions that there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exactness {
+    /// It finds others besides.
+    No,
+    /// It does.
+    Yes,
+    /// It does, and no phase to which bytes are delivered is ever over.
+    NeverBalanced,
+    /// It does if no phase has all its arrivals and more bytes delivered than announced.
+    IfNeverNegative,
+}
+
 /// Whether counting finds just the executions that there are. `seen` is in parallel with `operations`.
 /// `met` says whether one operation surely happens before another does, as barriers have it.
-pub fn is_countable(
+pub fn exactness(
     terms: &TermPool,
     operations: &[(Operation, Interval)],
     seen: &[SeenBy],
     met: &dyn Fn(&Operation, &Operation) -> bool,
-) -> bool {
+) -> Exactness {
     let is_plain = |operation: &Operation| match operation.kind {
         OperationKind::Arrive { no_complete, .. } => !no_complete,
         OperationKind::Expect { bytes } | OperationKind::Complete { bytes } => bytes > 0,
         _ => true,
     };
-    operations.iter().all(|(operation, _)| is_plain(operation))
+    let is_sound = operations.iter().all(|(operation, _)| is_plain(operation))
         && announces_in_time(terms, operations)
-        && completes_what_is_announced(terms, operations, seen, met)
-        && stays_in_range(operations)
+        && stays_in_range(operations);
+    if !is_sound {
+        Exactness::No
+    } else if completes_what_is_announced(terms, operations, seen, met) {
+        Exactness::Yes
+    } else if never_balances(operations) {
+        Exactness::NeverBalanced
+    } else if falls_by_steps(operations, seen, met) {
+        Exactness::IfNeverNegative
+    } else {
+        Exactness::No
+    }
+}
+
+/// Completions, with how many bytes.
+fn completions(
+    operations: &[(Operation, Interval)],
+) -> impl Iterator<Item = (usize, &Operation, Interval, u32)> {
+    operations.iter().enumerate().filter_map(|(at, (operation, interval))| match operation.kind {
+        OperationKind::Complete { bytes } if !interval.is_empty() => Some((at, operation, *interval, bytes)),
+        _ => None,
+    })
+}
+
+fn overlap(a: Interval, b: Interval) -> bool {
+    !a.is_empty() && !b.is_empty() && a.first <= b.last && b.first <= a.last
+}
+
+/// Whether no phase in which bytes may be delivered is ever balanced.
+fn never_balances(operations: &[(Operation, Interval)]) -> bool {
+    completions(operations).all(|(_, _, interval, delivered)| {
+        let others = || operations.iter().filter(|(_, of)| overlap(*of, interval));
+        let announces = others().all(|(other, _)| match other.kind {
+            OperationKind::Arrive { expects, .. } => expects > 0,
+            _ => true,
+        });
+        announces
+            && (interval.first..=interval.last).all(|phase| {
+                let here = others().filter(|(_, of)| of.contains(phase));
+                here.map(|(other, _)| other.kind.bytes().max(0)).sum::<i64>() < i64::from(delivered)
+            })
+    })
+}
+
+/// Whether the tx-count falls to 0 by steps of one size once all have arrived.
+fn falls_by_steps(
+    operations: &[(Operation, Interval)],
+    seen: &[SeenBy],
+    met: &dyn Fn(&Operation, &Operation) -> bool,
+) -> bool {
+    let Some((.., step)) = completions(operations).next() else { return true };
+    let is_multiple = |(operation, _): &(Operation, Interval)| {
+        let bytes = operation.kind.bytes();
+        bytes < 0 || bytes % i64::from(step) == 0
+    };
+    operations.iter().all(is_multiple)
+        && completions(operations).all(|(at, operation, interval, bytes)| {
+            let is_last = |other: &Operation| {
+                other.precedes(operation) || seen[at].has_seen(other) || met(other, operation)
+            };
+            bytes == step
+                && operations
+                    .iter()
+                    .filter(|(other, of)| other.kind.arrivals() > 0 && overlap(*of, interval))
+                    .all(|(other, _)| is_last(other))
+        })
 }
 
 fn announces_in_time(terms: &TermPool, operations: &[(Operation, Interval)]) -> bool {
@@ -61,6 +145,7 @@ fn completes_what_is_announced(
     met: &dyn Fn(&Operation, &Operation) -> bool,
 ) -> bool {
     let mut left: Vec<i64> = operations.iter().map(|(operation, _)| operation.kind.bytes().max(0)).collect();
+    let of_others = seen;
     operations.iter().zip(seen).all(|((operation, interval), seen)| {
         let mut wanted = -operation.kind.bytes().min(0);
         if wanted == 0 {
@@ -76,9 +161,16 @@ fn completes_what_is_announced(
                     && interval.only().is_some()
                     && interval == of_other
             };
+            let is_awaited = || {
+                other.kind.arrivals() > 0
+                    && interval.only().is_some()
+                    && interval == of_other
+                    && of_others[at].is_essential
+            };
             let is_announced = || {
                 let is_earlier = || other.precedes(operation) || seen.has_seen(other) || is_still_to_arrive();
                 terms.implies_syntactically(operation.guard, other.guard) && is_earlier()
+                    || is_awaited()
                     || met(other, operation)
             };
             if wanted > 0 && left[at] > 0 && is_announced() {

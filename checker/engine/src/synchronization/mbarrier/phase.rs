@@ -652,7 +652,9 @@ impl<'a> Narrowing<'a> {
     /// Lowers the upper ends.
     fn lower(&mut self) {
         let seen = self.seen_by_operations();
-        let bytes = Bytes::new(self.operations, &self.intervals);
+        let arrivals = self.arrivals_in_phases();
+        let bytes =
+            Bytes::new(self.operations, &self.intervals, &|index| self.is_essential(index, &arrivals));
         let mut crowds: SortedMap<MbarrierId, Crowd<'_>> = SortedMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
             if self.arrivals(index) > 0 {
