@@ -101,6 +101,15 @@ fn each_weaker_instruction_is_found() {
             "fence_proxy_async(cuda::ptx::space_shared);",
         ),
         ("ws_ring", (230, "bar.warp.sync \t-1;", ""), "race::async-source", "__syncwarp();"),
+        // Fewer and more bytes expected than come, with all lanes that wait.
+        ("ws_ring", (131, "%r76;", "512;"), "deadlock::phase-never-completes", ""),
+        ("ws_ring", (131, "%r76;", "2048;"), "deadlock::phase-never-completes", ""),
+        ("exchange", (1, "st.release", "st.relaxed"), "race::uniform", "st.release.gpu.b32"),
+        ("exchange", (1, "ld.acquire", "ld.relaxed"), "race::uniform", "ld.acquire.gpu.b32"),
+        ("exchange", (1, "st.release.gpu", "st.release.cta"), "race::scope-too-narrow", "st.release.gpu.b32"),
+        ("exchange", (200, "bar.sync", "// bar.sync"), "race::uniform", "__syncthreads();"),
+        ("multicast", (1, "acquire.cluster", "acquire.cta"), "race::scope-too-narrow", ""),
+        ("multicast", (40, "mov.u32 \t%r4, 1;", "mov.u32 \t%r4, 2;"), "deadlock::phase-never-completes", ""),
         (
             "ws_ring",
             (270, "cp.async.bulk.wait_group.read 0;", ""),
@@ -775,7 +784,7 @@ fn tensor_maps_are_given_and_used_as_such() {
         assert_eq!(with(setting, statement).1, [code], "{setting} {statement}");
     };
     wrong("", store, "validate::import-setting");
-    wrong("param 0 = &b;", store, "unsupported::ptx-parameter");
+    wrong("param 0 = &b;", store, "validate::import-setting");
     let other = store.replace("{%r2, %r2}", "{%r2}").replace(".2d.", ".1d.");
     wrong("param 0 = &map;", &other, "validate::tensor-rank");
     let of_elements =

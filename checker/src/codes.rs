@@ -293,7 +293,7 @@ const INPUT: &[(&str, &str)] = &[
     ("unsupported::address-size", "PTX with addresses of 32 bits"),
     ("unsupported::ptx-declaration", "a declaration of PTX that this version does not check"),
     ("unsupported::ptx-register", "a special register that this version does not check"),
-    ("unsupported::ptx-parameter", "a parameter that is a structure, or whose address is taken"),
+    ("unsupported::ptx-parameter", "a parameter whose address is taken, or the bytes of a tensor map"),
     ("unsupported::ptx-operand", "an operand of PTX that this version does not check"),
     ("unsupported::matrix-descriptor", "a descriptor of a matrix that is not known before the kernel runs"),
     ("unsupported::launch-block", "blocks whose last warp is not full"),

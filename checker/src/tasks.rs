@@ -76,6 +76,12 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
                 grid = Some(axes("grid", value)?);
                 continue;
             }
+            "cluster" if !is_spa => {
+                let sizes = axes("cluster", value)?;
+                launch.cluster = number_of(sizes)?;
+                launch.cluster_axes = Some(sizes);
+                continue;
+            }
             "clusters" => {
                 return Err("a launch has no `clusters` any more: `ctas` counts the CTAs of the grid, `cluster` those \
                             of each cluster, as in `ctas=4,cluster=2`"
@@ -91,7 +97,6 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             "gpus" => &mut launch.gpus,
             "ctas" => &mut launch.ctas,
             "cluster" if is_spa => return Err("a launch of an SPA machine has no `cluster`".to_owned()),
-            "cluster" => &mut launch.cluster,
             "warps" => &mut launch.warps,
             "lanes" => &mut launch.lanes,
             other => {
@@ -116,6 +121,8 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
         launch.ctas = number_of(sizes)?;
         launch.grid = Launch::in_axes(sizes);
     }
+    // A number lies along the first axis that has more than one CTA.
+    launch.cluster_axes = launch.cluster_axes.filter(|&sizes| Launch::in_axes(sizes).is_some());
     let sizes = [launch.gpus, launch.ctas, launch.warps, launch.lanes];
     let n_threads = sizes.into_iter().map(u64::from).fold(1, u64::saturating_mul);
     if n_threads == 0 || launch.cluster == 0 {
@@ -128,11 +135,10 @@ pub fn launches(kernel: &Kernel, wanted: Option<&str>) -> Result<Vec<Launch>, St
             launch.ctas, launch.cluster
         ));
     }
-    if let Some(row) = launch.uneven_row() {
+    if let Some((row, of_cluster)) = launch.uneven_row() {
         return Err(format!(
-            "a row of {row} CTAs does not divide into clusters of {}: they lie along the first axis that has more than one \
-             CTA",
-            launch.cluster
+            "a row of {row} CTAs does not divide into clusters of {of_cluster}: `cluster=2` lies along the first axis that \
+             has more than one CTA, `cluster=2x2` along the axes that it names"
         ));
     }
     if launch.lanes > 32 || u64::from(launch.warps) * u64::from(launch.lanes) > 1024 || n_threads > 4096 {

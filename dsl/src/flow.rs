@@ -128,7 +128,12 @@ fn blocks(items: Vec<Item>, span: Span) -> Result<Vec<Block>, Diagnostic> {
                 if is_closed {
                     parts.push((statement.span, Vec::new(), None));
                 }
-                if let Some((_, statements, _)) = parts.last_mut() {
+                if let Some((first, statements, _)) = parts.last_mut() {
+                    // What is done there says more than its label, before which the line of the source is still another.
+                    let acts = |own: &Statement| matches!(own.kind, StatementKind::Instruction(_));
+                    if statements.is_empty() || acts(&statement) && !statements.iter().any(acts) {
+                        *first = statement.span;
+                    }
                     statements.push(*statement);
                 }
             }

@@ -195,3 +195,67 @@ fn twenty_thousand_lines_are_read_whole() {
     let module = read(&text).expect("it is well-formed");
     assert_eq!(module.functions[0].body.len(), 10_001);
 }
+
+/// Calls of functions of the module are put in place, under names of their own; what cannot be stays a call.
+#[test]
+fn functions_stand_where_they_are_called() {
+    let text = |functions: &str, body: &str| {
+        format!(
+            ".version 9.0\n.target sm_90\n{functions}\n.visible .entry k() {{\n.reg .b32 %r<4>; .reg .pred %p<2>;\n{body}\nret;\n}}\n"
+        )
+    };
+    let opcodes = |functions: &str, body: &str| -> Vec<String> {
+        let module = read(&text(functions, body)).expect("it is well-formed");
+        let items = &module.entry("k").expect("it is there").body;
+        let own = items.iter().filter_map(|item| match item {
+            Item::Instruction(instruction) => Some(instruction.opcode.text.clone()),
+            _ => None,
+        });
+        own.collect()
+    };
+    let f = ".func f(.reg .b32 %x) { .reg .pred %p<2>; @%p1 ret; st.global.b32 [%x], 1; ret; }";
+    assert_eq!(opcodes(f, "call f, (%r1);"), ["mov.b32", "bra", "st.global.b32", "ret"]);
+    assert_eq!(opcodes(f, "@%p1 call f, (%r1);"), ["bra", "mov.b32", "bra", "st.global.b32", "ret"]);
+    let twice = read(&text(f, "call f, (%r1); call f, (%r2);")).expect("it is well-formed");
+    let entry = twice.entry("k").expect("it is there");
+    let stores: Vec<_> = entry
+        .body
+        .iter()
+        .filter_map(|item| match item {
+            Item::Instruction(instruction) if instruction.opcode.text.starts_with("st") => Some(instruction),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(stores[0].span, stores[1].span);
+    assert_ne!(stores[0].operands, stores[1].operands, "each has registers of its own");
+    assert_ne!(stores[0].calls, stores[1].calls, "each says which call it is of");
+    // Functions that call functions, and the calls on the way, outermost first.
+    let g = format!("{f}\n.func g(.reg .b32 %y) {{ call f, (%y); ret; }}");
+    let nested = read(&text(&g, "call g, (%r1);")).expect("it is well-formed");
+    let calls = nested.entry("k").expect("it is there").body.iter().find_map(|item| match item {
+        Item::Instruction(own) if own.opcode.text.starts_with("st") => Some(own.calls.clone()),
+        _ => None,
+    });
+    let whole = text(&g, "call g, (%r1);");
+    let shown = |span: fencepost_dsl::Span| &whole[span.start as usize..span.end as usize];
+    let calls: Vec<&str> = calls.expect("it stores").into_iter().map(shown).collect();
+    assert_eq!(calls, ["call g, (%r1)", "call f, (%y)"]);
+    for (functions, body) in [
+        (".func f();", "call f;"),
+        (".func f() { call f; ret; }", "call f;"),
+        (".func f(); .func g() { call f; ret; }", "call g;"),
+        (".func f(.reg .b32 %x) { ret; }", "call f;"),
+        ("", "call %r1, (), F;"),
+        ("", "call k;"),
+    ] {
+        assert!(opcodes(functions, body).contains(&"call".to_owned()), "{functions} {body}");
+    }
+    // Each function twice the one before: it ends, and what is too much stays a call.
+    let mut many = ".func f0() { membar.gl; ret; }\n".to_owned();
+    for n in 1..40 {
+        let before = n - 1;
+        many += &format!(".func f{n}() {{ call f{before}; call f{before}; ret; }}\n");
+    }
+    let found = opcodes(&many, "call f39;");
+    assert!(found.contains(&"call".to_owned()) && found.len() <= 400_000, "{}", found.len());
+}

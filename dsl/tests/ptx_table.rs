@@ -356,7 +356,7 @@ fn status(name: &str, statement: &str) -> Status {
         _ => "sm_100a",
     };
     let module = format!(
-        ".version 8.8\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
+        ".version 8.8\n.target {target}\n.address_size 64\n.func other() {{ ret; }}\n.visible .entry k(.param .u64 p)\n{{\n\
          .reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .f32 %f<8>; .reg .b64 %rd<8>; .reg .b128 %q<2>;\n\
          .shared .align 16 .b8 sm[1024];\n ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1; mov.u32 %r1, %tid.x;\n\
          mov.u32 %r3, sm; add.u32 %r4, %r3, 512; mov.b32 %f1, %r1; mov.b16 %h1, 1; setp.eq.u32 %p2, %r1, 0; mov.b128 %q1, {{%rd1, %rd1}};\n\

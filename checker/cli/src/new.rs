@@ -1,6 +1,7 @@
 //! `fencepost new`: a kernel file to begin with.
 
 pub mod harness;
+mod parameters;
 mod tensors;
 
 use super::Status;

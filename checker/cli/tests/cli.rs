@@ -101,7 +101,14 @@ import \"k.ptx\" entry k as k {
         ("block=32x2,ctas=4", 0, "proved"),
         ("block=64,ctas=4", 2, "with [32, 2] threads per CTA, and no others"),
         ("warps=1,lanes=32", 2, "with [32, 2] threads per CTA, and no others"),
-        ("block=32x2,grid=2x2", 2, "have grids of one axis"),
+        // Of two axes, so that two blocks each are at one place of the first one.
+        ("block=32x2,grid=2x2", 1, "data race on `out[0]` between tid 0 of cta 0 and tid 0 of cta 2"),
+        (
+            "block=32x2,grid=4x1,cluster=2",
+            1,
+            "data race on `out[0]` between tid 0 of cta 0 (cluster 0, rank 0)",
+        ),
+        ("block=32x2,grid=3x4,cluster=2x2", 2, "a row of 3 CTAs does not divide into clusters of 2"),
     ];
     for (launch, expected, says) in cases {
         let output = check(&path, &["--launch", launch]);

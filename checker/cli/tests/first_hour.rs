@@ -198,7 +198,7 @@ fn shells_and_man_know_every_command() {
 fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
     let folder = Folder::new("from");
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ptx");
-    for name in ["spin_lock", "reduce", "cluster"] {
+    for name in ["spin_lock", "reduce", "cluster", "exchange", "multicast"] {
         let module = format!("{name}.ptx");
         std::fs::copy(examples.join(&module), folder.0.join(&module)).expect("it is there");
     }
@@ -217,6 +217,26 @@ fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
     // A cluster that the kernel asks for.
     assert_eq!(code(&run(&folder.0, &["new", "c", "--from", "cluster.ptx", "--entry", "dsmem"])), 0);
     assert_eq!(code(&run(&folder.0, &["check", "c.fence"])), 0);
+    // Fields of a structure, which pass through local memory and functions that are called.
+    assert_eq!(code(&run(&folder.0, &["new", "e", "--from", "exchange.ptx"])), 0);
+    let text = std::fs::read_to_string(folder.0.join("e.fence")).expect("it was written");
+    for part in ["global p0_16[", "param 0[0] = &p0_0;", "param 0[24] = &p0_24;", "param 1 = &p1;"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    // A cluster of two axes.
+    assert_eq!(code(&run(&folder.0, &["new", "m", "--from", "multicast.ptx"])), 0);
+    let text = std::fs::read_to_string(folder.0.join("m.fence")).expect("it was written");
+    assert!(text.contains("launch { grid: [2, 2], cluster: [2, 2], block: 64 }"), "{text}");
+    // One block where all do the same, with all threads that the kernel is told it has at most.
+    let module = ".version 8.0\n.target sm_90\n.visible .entry k(.param .u64 p)\n.maxntid 96, 1, 1\n{\n    \
+                  .reg .b32 %r<3>; .reg .b64 %rd<4>;\n    ld.param.u64 %rd1, [p];\n    mov.u32 %r1, %tid.x;\n    \
+                  mul.wide.u32 %rd2, %r1, 4;\n    add.s64 %rd3, %rd1, %rd2;\n    st.global.u32 [%rd3], %r1;\n    \
+                  ret;\n}\n";
+    folder.write("own.ptx", module);
+    assert_eq!(code(&run(&folder.0, &["new", "own", "--from", "own.ptx"])), 0);
+    let text = std::fs::read_to_string(folder.0.join("own.fence")).expect("it was written");
+    assert!(text.contains("ctas: 1, block: 96") && text.contains("global p0[96]: u32;"), "{text}");
+    assert_eq!(code(&run(&folder.0, &["check", "own.fence"])), 0);
     for (arguments, expected) in [
         (
             &["new", "x", "--from", "reduce.ptx", "--entry", "other"][..],

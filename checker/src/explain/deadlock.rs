@@ -326,7 +326,12 @@ fn phase_fact(
     }
     WaitFact::Phase {
         object: mbarrier.name.to_string(),
-        text: format!("{} {}", site.text, site.operand),
+        // In compiled code an operand is a number, and the object says more.
+        text: if site.operand.is_empty() {
+            format!("{} [{}]", site.text, mbarrier.name)
+        } else {
+            format!("{} {}", site.text, site.operand)
+        },
         // The wait says no because its parity is that of the phase that is not complete.
         parity: site.text.contains(".parity").then_some(completed & 1),
         completed,

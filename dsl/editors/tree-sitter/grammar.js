@@ -53,7 +53,7 @@ module.exports = grammar({
       choice($.launch, $.setting, seq("assume", $._expression, ";"), $.final),
     setting: ($) =>
       choice(
-        seq(choice($.identifier, "param"), $.number, optional(seq("..", $.number)),
+        seq(choice($.identifier, "param"), $.number, optional(choice(seq("..", $.number), seq("[", $._expression, "]"))),
           choice(seq("=", $._expression), seq("=", "&", $.place), seq("in", $.range)), ";"),
         seq("shared", $.identifier, $._expression, ";"),
       ),
@@ -151,7 +151,7 @@ module.exports = grammar({
       "LD", "ST", "TLD", "ATOM", "RED", "MEMBAR", "CCTL", "CCTLT"), $.opcode)),
     opcode: ($) => token(prec(1, /[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+(::[A-Za-z0-9_]+)*)+/)),
     // A special register along one axis; like a word, and no opcode.
-    coordinate: ($) => token(prec(2, /(tid|ntid|ctaid|nctaid)\.[xyz]/)),
+    coordinate: ($) => token(prec(2, /(tid|ntid|n?ctaid|n?clusterid|cluster_n?ctaid)\.[xyz]/)),
     identifier: ($) => /[A-Za-z_][A-Za-z0-9_]*/,
     number: ($) => /[0-9][A-Za-z0-9_]*/,
     text: ($) => /"[^"\n]*"/,

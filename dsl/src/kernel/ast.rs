@@ -122,6 +122,8 @@ pub struct Setting {
     pub which: Name,
     /// The last one, if it is about several.
     pub last: Option<Name>,
+    /// Where in it a field starts, in bytes: `param 0[16] = &x;`
+    pub offset: Option<Expr>,
     /// What it is.
     pub value: SettingValue,
 }

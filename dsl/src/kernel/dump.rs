@@ -61,7 +61,7 @@ fn dump_kernel(out: &mut String, program: &Program, kernel: &Kernel) {
             launch.name,
             launch.gpus,
             launch.ctas,
-            launch.cluster,
+            launch.cluster_axes.map_or_else(|| launch.cluster.to_string(), |sizes| format!("{sizes:?}")),
             launch.warps,
             launch.lanes,
             launch.block.map_or_else(String::new, |sizes| format!(" block {sizes:?}")),

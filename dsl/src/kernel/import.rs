@@ -3,9 +3,11 @@
 //! ```text
 //!  harness ── harness, memory ──> launches, parameters, memory ──┐
 //!  module  ── lower ────> registers, labels, statements ─┴─> Kernel
+//!               ├─ call      what is called elsewhere, and branches by number
 //!               ├─ idle      parts of loops that only let time pass, left out
 //!               ├─ compute   what integers make of integers, as expressions
 //!               ├─ value     operands and special registers
+//!               ├─ parameter what the kernel is given, by bytes
 //!               ├─ access    whatever acts on memory or threads, by the rows of `isa`
 //!               ├─ matrix    matrices in the registers of a warp
 //!               └─ product   matrix operations of a warpgroup, whose matrices are numbers
@@ -16,12 +18,14 @@
 
 mod access;
 mod bits;
+mod call;
 mod compute;
 mod harness;
 mod idle;
 mod lower;
 mod matrix;
 mod memory;
+mod parameter;
 mod product;
 mod value;
 

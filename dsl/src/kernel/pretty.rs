@@ -316,7 +316,8 @@ fn host_call(call: &HostCall) -> String {
 
 fn setting(setting: &Setting) -> String {
     let last = setting.last.as_ref().map_or(String::new(), |last| format!("..{}", last.text));
-    let head = format!("{} {}{last}", setting.what.text, setting.which.text);
+    let offset = indices(setting.offset.as_slice());
+    let head = format!("{} {}{last}{offset}", setting.what.text, setting.which.text);
     match &setting.value {
         SettingValue::Number(value) if setting.what.text == "shared" => format!("{head} {};", expr(value)),
         SettingValue::Number(value) => format!("{head} = {};", expr(value)),

@@ -359,7 +359,7 @@ pub enum StatementKind {
         value: Expression,
     },
     /// A PTX instruction.
-    Instruction(Instruction),
+    Instruction(Box<Instruction>),
     /// `if`.
     If {
         /// Width 1.

@@ -105,7 +105,7 @@ pub enum Token<'t> {
     Comment,
     /// The elements of special registers that are vectors are words of their own.
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
-    #[regex(r"(tid|ntid|ctaid|nctaid)\.[xyz]", priority = 100)]
+    #[regex(r"(tid|ntid|n?ctaid|n?clusterid|cluster_n?ctaid)\.[xyz]", priority = 100)]
     Identifier(&'t str),
     /// What is known to be of another language, and reported; the lexer makes none.
     #[cfg_attr(not(feature = "foreign"), expect(dead_code, reason = "such words are not looked for"))]

@@ -423,7 +423,15 @@ fn instruction(opcode: &Name, kind: InstructionKind) -> StatementKind {
     let (text, opcode_span) = (opcode.text.clone(), opcode.span);
     let form = isa::litmus_form(&kind);
     let (results, operands) = (Vec::new(), Vec::new());
-    StatementKind::Instruction(Instruction { text, opcode_span, form, kind, results, operands })
+    StatementKind::Instruction(Box::new(Instruction {
+        text,
+        opcode_span,
+        calls: Vec::new(),
+        form,
+        kind,
+        results,
+        operands,
+    }))
 }
 
 /// The low 32 bits, as barrier operands are.

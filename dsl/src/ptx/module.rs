@@ -134,6 +134,8 @@ pub struct Function {
     pub has_body: bool,
     /// In order.
     pub parameters: Vec<Variable>,
+    /// What a function gives back.
+    pub results: Vec<Variable>,
     /// What is said of it between its head and its body: `.reqntid 32` and so on.
     pub directives: Vec<(Name, Vec<u64>)>,
     /// Registers of all scopes.
@@ -175,6 +177,8 @@ pub struct Instruction {
     pub opcode: Name,
     /// Its operands, in order, results first.
     pub operands: Vec<Operand>,
+    /// The calls in whose place the function stands that it is of, outermost first.
+    pub calls: Vec<Span>,
 }
 
 /// An operand.
@@ -239,8 +243,27 @@ impl Module {
     }
 }
 
-/// The last name in a mangled one: `_Z9spin_lockPjS_` and `_ZN3lib9spin_lockEPj` are of `spin_lock`.
+/// The labels of a body, those of lists of targets among them.
+pub fn labels_of(body: &[Item]) -> impl Iterator<Item = &Name> {
+    body.iter().filter_map(|item| match item {
+        Item::Label(label) | Item::Targets { label, .. } => Some(label),
+        Item::Instruction(_) => None,
+    })
+}
+
+/// The last name in a mangled one: `_Z9spin_lockPjS_` and `_ZN3lib9spin_lockEPj` are of `spin_lock`, and
+/// `_ZZ9spin_lockPjE4tile` is of a `tile` that is declared in a function.
 pub fn demangled(name: &str) -> Option<&str> {
+    if let Some(local) = name.strip_prefix("_ZZ") {
+        return local.match_indices('E').rev().find_map(|(at, _)| {
+            let part = &local[at + 1..];
+            let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let length: usize = part[..digits].parse().ok().filter(|&length| length > 0)?;
+            let end = digits.checked_add(length)?;
+            let behind = part.get(end..)?;
+            (behind.is_empty() || behind.starts_with('_')).then(|| part.get(digits..end)).flatten()
+        });
+    }
     let mut rest = name.strip_prefix("_Z")?;
     let is_nested = rest.starts_with('N');
     rest = rest.strip_prefix('N').unwrap_or(rest);

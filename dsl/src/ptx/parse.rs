@@ -34,7 +34,9 @@ pub fn parse(text: &str, file: FileId) -> Result<Module, Diagnostic> {
     }
     let tokens = split(text, file)?;
     let mut parser = Parser { text, file, tokens, at: 0, locations: Vec::new(), files: Vec::new() };
-    parser.module()
+    let mut module = parser.module()?;
+    super::inline::calls(&mut module);
+    Ok(module)
 }
 
 struct Parser<'t> {
@@ -373,7 +375,8 @@ impl<'t> Parser<'t> {
             parameters: Vec::new(),
             directives: Vec::new(),
             registers: Vec::new(),
-            variables: results,
+            results,
+            variables: Vec::new(),
             body: Vec::new(),
         };
         if self.is(b'(') {
@@ -496,7 +499,13 @@ impl<'t> Parser<'t> {
         let operands = self.operands(b';', 0)?;
         let span = self.since(start);
         self.expect(b';')?;
-        function.body.push(Item::Instruction(Instruction { span, guard, opcode: name, operands }));
+        function.body.push(Item::Instruction(Instruction {
+            span,
+            guard,
+            opcode: name,
+            operands,
+            calls: Vec::new(),
+        }));
         scopes.note();
         Ok(())
     }

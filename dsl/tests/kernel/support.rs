@@ -30,7 +30,7 @@ pub fn instructions(text: &str) -> Vec<Instruction> {
 fn collect(statements: &[Statement], into: &mut Vec<Instruction>) {
     for statement in statements {
         match &statement.kind {
-            StatementKind::Instruction(instruction) => into.push(instruction.clone()),
+            StatementKind::Instruction(instruction) => into.push((**instruction).clone()),
             StatementKind::Await { prelude, .. } => collect(prelude, into),
             StatementKind::While { prelude, body, .. } => {
                 collect(prelude, into);

@@ -108,38 +108,51 @@ fn binary(op: BinaryOp, a: u64, b: u64, width: u8) -> u64 {
     }
 }
 
+/// Counts through axes, the first one fastest, one by one.
+fn counted(index: u32, sizes: [u32; 3]) -> [u32; 3] {
+    let mut place = [0; 3];
+    for _ in 0..index {
+        for (digit, size) in place.iter_mut().zip(sizes) {
+            *digit = (*digit + 1) % size;
+            if *digit > 0 {
+                break;
+            }
+        }
+    }
+    place
+}
+
 fn coordinate(which: Coordinate, thread: &Thread) -> u32 {
     let launch = &thread.launch;
     match which {
         Coordinate::Tid => thread.warp * launch.lanes + thread.lane,
         Coordinate::Ntid => launch.warps * launch.lanes,
         Coordinate::Along(register, axis) => {
-            let (sizes, index) = match register {
-                VectorRegister::Tid | VectorRegister::Ntid => {
-                    (launch.block(), coordinate(Coordinate::Tid, thread))
-                }
-                VectorRegister::Ctaid | VectorRegister::Nctaid => {
-                    (launch.grid(), coordinate(Coordinate::Ctaid, thread))
-                }
-            };
-            let mut place = [0; 3];
-            for _ in 0..index {
-                for (digit, size) in place.iter_mut().zip(sizes) {
-                    *digit = (*digit + 1) % size;
-                    if *digit > 0 {
-                        break;
-                    }
-                }
-            }
+            let is_of_block = matches!(register, VectorRegister::Tid | VectorRegister::Ntid);
+            let sizes = if is_of_block { launch.block() } else { launch.grid() };
+            let index = coordinate(if is_of_block { Coordinate::Tid } else { Coordinate::Ctaid }, thread);
+            let (place, axis) = (counted(index, sizes), axis as usize);
+            let of_cluster = launch.cluster()[axis];
             match register {
-                VectorRegister::Tid | VectorRegister::Ctaid => place[axis as usize],
-                VectorRegister::Ntid | VectorRegister::Nctaid => sizes[axis as usize],
+                VectorRegister::Tid | VectorRegister::Ctaid => place[axis],
+                VectorRegister::Ntid | VectorRegister::Nctaid => sizes[axis],
+                VectorRegister::ClusterCtaid => place[axis] % of_cluster,
+                VectorRegister::ClusterNctaid => of_cluster,
+                VectorRegister::Clusterid => place[axis] / of_cluster,
+                VectorRegister::Nclusterid => sizes[axis] / of_cluster,
             }
         }
         Coordinate::Laneid => thread.lane,
         Coordinate::Warpid => thread.warp,
         Coordinate::Nwarpid => launch.warps,
-        Coordinate::Ctaid => thread.cluster * launch.cluster + thread.rank,
+        Coordinate::Ctaid => {
+            // Where the cluster is, and the CTA in it, along each axis.
+            let (grid, sizes) = (launch.grid(), launch.cluster());
+            let clusters = [0, 1, 2].map(|axis| grid[axis] / sizes[axis].max(1));
+            let (of_cluster, own) = (counted(thread.cluster, clusters), counted(thread.rank, sizes));
+            let place = [0, 1, 2].map(|axis| of_cluster[axis] * sizes[axis] + own[axis]);
+            (place[2] * grid[1] + place[1]) * grid[0] + place[0]
+        }
         Coordinate::Nctaid => launch.ctas,
         Coordinate::Clusterid => thread.cluster,
         Coordinate::Nclusterid => launch.ctas / launch.cluster,

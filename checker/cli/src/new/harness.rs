@@ -1,16 +1,15 @@
 //! `fencepost new --from k.ptx`: a kernel file that imports the kernels of a PTX module, with all that can be inferred of how
 //! they are launched and what they are given, and a comment at what cannot.
 
-use super::tensors::{self, MAP_BYTES, has, instructions};
+use super::parameters::{Parameters, Slot, has, instructions};
+use super::tensors;
 use fencepost::event::EventKind;
 use fencepost::library;
 use fencepost::parallel::on_large_stack;
 use fencepost::unroll::{UnrollOptions, unroll};
 use fencepost::work::Allowance;
 use fencepost_dsl::kernel::{LoadOptions, load};
-use fencepost_dsl::ptx::module::{
-    Function, Instruction, Item, Module, Operand, OperandKind, Type, demangled,
-};
+use fencepost_dsl::ptx::module::{Function, Item, Module, Operand, OperandKind, demangled};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::span::FileId;
 use fencepost_dsl::{SourceMap, ptx};
@@ -29,6 +28,9 @@ const DYNAMIC: &str = "shared dynamic";
 /// Bytes of dynamic shared memory at first, and those beyond what copies touch, for mbarriers and the like.
 const DYNAMIC_BYTES: u64 = 196_608;
 const DYNAMIC_REST: u64 = 1024;
+/// Threads of a block of which nobody says how many there are, and how many are taken where somebody says at most how many.
+const THREADS: u64 = 64;
+const THREADS_MAX: u64 = 256;
 /// What a parameter that is a number is at first.
 const NUMBER: u64 = 2;
 
@@ -88,17 +90,6 @@ struct Harness<'m> {
     is_single: bool,
 }
 
-/// What a parameter is for.
-#[derive(Clone, Default)]
-struct Use {
-    /// Whether memory is accessed at it.
-    is_address: bool,
-    /// The widest element that all accesses have in common, in bits.
-    width: u8,
-    /// Whether some access is atomic or strong: it holds what threads agree on.
-    is_word: bool,
-}
-
 impl Harness<'_> {
     fn text(&self, entries: &[&Function]) -> String {
         let mut text = format!(
@@ -117,15 +108,14 @@ impl Harness<'_> {
     /// Objects, and the `import` itself.
     fn import(&self, entry: &Function) -> (String, String) {
         let name = name_of(entry);
-        let (uses, made_of) = uses(entry);
-        let maps = tensors::maps(entry, &made_of);
+        let given = Parameters::of(entry);
+        let maps = tensors::maps(entry, given.made_of());
         let mut objects = String::new();
         let mut settings = String::new();
-        for (number, parameter) in entry.parameters.iter().enumerate() {
-            let of = uses.get(number).cloned().unwrap_or_default();
-            // A pointer has 64 bits; what is narrower is an index, though addresses are made of it.
-            if let Some(map) = maps.get(&number).filter(|_| matches!(parameter.bytes, 8 | MAP_BYTES)) {
-                let object = self.object_name(name, number);
+        for slot in given.slots(&maps) {
+            let (object, place) = (self.object_name(name, slot), written(slot));
+            let of = given.used(slot);
+            if let Some(map) = maps.get(&slot) {
                 let note = if map.is_told {
                     "a guess from the bytes expected: boxes as the host encodes them, elements of any type of this size"
                 } else {
@@ -135,16 +125,15 @@ impl Harness<'_> {
                     writeln!(objects, "global {object}_tensor{}: u16 = 0;    // {note}", map.tensor_sizes());
                 let _ =
                     writeln!(objects, "param {object}: tensormap of {object}_tensor[{}];", map.box_sizes());
-                let _ = writeln!(settings, "    param {number} = &{object};");
-            } else if parameter.bytes > 8 {
+                let _ = writeln!(settings, "    param {place} = &{object};");
+            } else if slot.offset.is_none() && entry.parameters[slot.number].bytes > 8 {
                 let _ = writeln!(
                     settings,
-                    "    // parameter {number} has {} bytes: a structure, or a tensor map that is not used, of which nothing is \
-                     said",
-                    parameter.bytes
+                    "    // parameter {place} has {} bytes: a structure, or a tensor map, of which nothing is read",
+                    entry.parameters[slot.number].bytes
                 );
-            } else if of.is_address && parameter.bytes == 8 {
-                let object = self.object_name(name, number);
+            // A pointer has 64 bits; what is narrower is an index, though addresses are made of it.
+            } else if of.is_address && of.bits == 64 {
                 let width = if of.width == 0 { 32 } else { of.width };
                 let (bytes, note) = match self.sizes.get(&object) {
                     Some(&bytes) => (bytes.max(u64::from(width / 8)), ""),
@@ -155,11 +144,11 @@ impl Harness<'_> {
                 let initial = if of.is_word { " = 0" } else { "" };
                 let note = if of.is_word && note.is_empty() { "    // what it holds at first" } else { note };
                 let _ = writeln!(objects, "global {object}[{n}]: u{width}{initial};{note}");
-                let _ = writeln!(settings, "    param {number} = &{object};");
+                let _ = writeln!(settings, "    param {place} = &{object};");
             } else {
                 let _ = writeln!(
                     settings,
-                    "    param {number} = {NUMBER};    // a number: choose, or a range such as `param {number} in 1..=4;`"
+                    "    param {place} = {NUMBER};    // a number: choose, or a range such as `param {place} in 1..=4;`"
                 );
             }
         }
@@ -176,8 +165,10 @@ impl Harness<'_> {
             let _ = writeln!(settings, "    shared dynamic {bytes};    // bytes, as the launch has them");
         }
         let launch = launch(entry);
+        // Templates have several kernels of one name.
+        let entry_name = if self.module.entry(name).is_some() { name } else { &entry.name.text };
         let import = format!(
-            "\nimport \"{}\" entry {name} as {} {{\n{launch}{settings}    // What should hold at the end, without which \
+            "\nimport \"{}\" entry {entry_name} as {} {{\n{launch}{settings}    // What should hold at the end, without which \
              races, hangs and misuse are looked for:\n    // final {{ assert [x[0]] == 1; }}\n}}\n",
             self.path,
             name.replace('$', "_"),
@@ -185,35 +176,91 @@ impl Harness<'_> {
         (objects, import)
     }
 
-    fn object_name(&self, kernel: &str, number: usize) -> String {
-        if self.is_single { format!("p{number}") } else { format!("{}_p{number}", kernel.replace('$', "_")) }
+    fn object_name(&self, kernel: &str, slot: Slot) -> String {
+        let field = slot.offset.map_or_else(String::new, |offset| format!("_{offset}"));
+        let number = slot.number;
+        if self.is_single {
+            format!("p{number}{field}")
+        } else {
+            format!("{}_p{number}{field}", kernel.replace('$', "_"))
+        }
     }
 }
 
-/// The `launch` of a kernel, by what it says of blocks and clusters.
+/// As it stands behind `param`.
+fn written(slot: Slot) -> String {
+    match slot.offset {
+        Some(offset) => format!("{}[{offset}]", slot.number),
+        None => slot.number.to_string(),
+    }
+}
+
+/// The `launch` of a kernel, by what it says of blocks and clusters, and reads of where a thread is.
 fn launch(entry: &Function) -> String {
     let directive = |word: &str| entry.directives.iter().find(|(name, _)| name.text == word).map(|(_, n)| n);
-    let sizes = |numbers: &[u64]| {
-        let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-        if numbers.len() == 1 { numbers[0].clone() } else { format!("[{}]", numbers.join(", ")) }
+    let in_axes = |numbers: &[u64]| {
+        let n = numbers.iter().rposition(|&number| number > 1).map_or(1, |last| last + 1);
+        let numbers: Vec<String> = numbers[..n].iter().map(u64::to_string).collect();
+        if n == 1 { numbers[0].clone() } else { format!("[{}]", numbers.join(", ")) }
     };
-    let cluster = directive("reqnctapercluster").and_then(|n| n.first()).copied().filter(|&n| n > 1);
+    let reads = |register: &str, axis: &str| {
+        reads_special(entry, &format!("%{register}.{axis}"))
+            || reads_special(entry, &format!("%n{register}.{axis}"))
+    };
+    let axes = |register: &str| if reads(register, "z") { 3 } else { 1 + usize::from(reads(register, "y")) };
+    let cluster = directive("reqnctapercluster").filter(|sizes| sizes.iter().product::<u64>() > 1);
     let by_groups = has(entry, "wgmma.") || has(entry, "setmaxnreg.");
-    let (block, note) = match (directive("reqntid"), directive("maxntid")) {
-        (Some(n), _) => (sizes(n), String::new()),
+    let mut notes: Vec<String> = Vec::new();
+    let block = match (directive("reqntid"), directive("maxntid")) {
+        (Some(n), _) => in_axes(n),
         (None, Some(n)) => {
             let most: u64 = n.iter().product();
-            let note = format!("    // at most {most} threads per block: as many as you launch");
-            (if by_groups { most } else { most.min(64) }.to_string(), note)
+            notes.push(format!("at most {most} threads per block: as many as you launch"));
+            // What is told how many threads there are mostly counts on all of them.
+            let all = most <= THREADS_MAX || by_groups;
+            if all { in_axes(n) } else { THREADS.to_string() }
         }
-        (None, None) => ("64".to_owned(), "    // threads per block: as many as you launch".to_owned()),
+        (None, None) => {
+            notes.push("threads per block: as many as you launch".to_owned());
+            in_axes([&[THREADS][..], &[THREADS / 4, 4], &[THREADS / 16, 4, 4]][axes("tid") - 1])
+        }
     };
-    // One of those that have work for thousands of threads shows what there is to see.
-    let ctas = cluster.unwrap_or(if by_groups { 1 } else { 2 });
-    let registers = if has(entry, "setmaxnreg.") { ", registers: 168" } else { "" };
-    let of_cluster = cluster.map_or_else(String::new, |n| format!(", cluster: {n}"));
+    // One of those that have work for thousands of threads shows what there is to see, and so does one where all do the same.
+    let (of_grid, of_cluster) = match cluster {
+        Some(sizes) => (in_axes(sizes), format!(", cluster: {}", in_axes(sizes))),
+        None if by_groups || !tells_blocks_apart(entry) => ("1".to_owned(), String::new()),
+        None => (in_axes(&[2; 3][..axes("ctaid")]), String::new()),
+    };
+    let grid = if of_grid.starts_with('[') { "grid" } else { "ctas" };
+    let registers = if has(entry, "setmaxnreg.") {
+        notes.push("registers of each thread at the start: as `ptxas -v` says".to_owned());
+        ", registers: 168"
+    } else {
+        ""
+    };
     let waits = if spins(entry) { ", cooperative: true" } else { "" };
-    format!("    launch {{ ctas: {ctas}{of_cluster}, block: {block}{registers}{waits} }}{note}\n")
+    let note = if notes.is_empty() { String::new() } else { format!("    // {}", notes.join("; ")) };
+    format!("    launch {{ {grid}: {of_grid}{of_cluster}, block: {block}{registers}{waits} }}{note}\n")
+}
+
+/// Whether a kernel reads a special register.
+fn reads_special(entry: &Function, register: &str) -> bool {
+    instructions(entry).any(|instruction| {
+        let is = |operand: &Operand| matches!(&operand.kind, OperandKind::Name(name) if name == register);
+        instruction.operands.iter().any(is)
+    })
+}
+
+/// Whether blocks do different things: by where they are, or by what they agree on.
+fn tells_blocks_apart(entry: &Function) -> bool {
+    let by_place = ["ctaid", "clusterid"].iter().any(|register| {
+        ["x", "y", "z"].iter().any(|axis| reads_special(entry, &format!("%{register}.{axis}")))
+    });
+    by_place
+        || instructions(entry).any(|instruction| {
+            let words: Vec<&str> = instruction.opcode.text.split('.').collect();
+            matches!(words[0], "atom" | "red") && !words.iter().any(|word| word.starts_with("shared"))
+        })
 }
 
 /// Whether a kernel has a loop and reads words that other blocks may write: then all blocks have to be there.
@@ -250,80 +297,6 @@ fn environment(entry: &Function) -> Option<u32> {
         }
     }
     instructions(entry).flat_map(|instruction| instruction.operands.iter().filter_map(of)).max()
-}
-
-/// What each parameter is for: what is computed from it flows through registers to the addresses of accesses.
-fn uses(entry: &Function) -> (Vec<Use>, SortedMap<String, SortedSet<usize>>) {
-    let number = |name: &str| entry.parameters.iter().position(|parameter| parameter.name.text == name);
-    let mut made_of: SortedMap<String, SortedSet<usize>> = SortedMap::new();
-    let mut uses = vec![Use::default(); entry.parameters.len()];
-    // Twice, since what a loop computes comes round.
-    for _ in 0..2 {
-        for instruction in instructions(entry) {
-            let words: Vec<&str> = instruction.opcode.text.split('.').collect();
-            let is_parameter = words.iter().any(|word| word.split(':').next() == Some("param"));
-            let mut names = Vec::new();
-            instruction.operands.iter().skip(1).for_each(|operand| names_in(operand, &mut names));
-            let sources: SortedSet<usize> = if words[0] == "ld" && is_parameter {
-                names.iter().filter_map(|name| number(name)).collect()
-            } else if matches!(
-                words[0],
-                "add" | "sub" | "mad" | "mov" | "cvta" | "selp" | "cvt" | "shl" | "mul"
-            ) {
-                // The address of a parameter is its name.
-                let own = names.iter().filter_map(|name| number(name));
-                let of = names
-                    .iter()
-                    .flat_map(|name| made_of.get(*name).into_iter().flat_map(SortedSet::iter).copied());
-                own.chain(of).collect()
-            } else {
-                SortedSet::new()
-            };
-            if let Some(Operand { kind: OperandKind::Name(result), .. }) = instruction.operands.first() {
-                made_of.entry(result.clone()).or_default().extend(sources);
-            }
-        }
-    }
-    for instruction in instructions(entry) {
-        note_access(instruction, &made_of, &mut uses);
-    }
-    (uses, made_of)
-}
-
-fn note_access(instruction: &Instruction, made_of: &SortedMap<String, SortedSet<usize>>, uses: &mut [Use]) {
-    let words: Vec<&str> = instruction.opcode.text.split('.').collect();
-    if words.iter().any(|word| word.split(':').next() == Some("param")) {
-        return;
-    }
-    let ty = words.iter().rev().find_map(|word| Type::parse(word)).map_or(32, |ty| ty.width);
-    let is_word = matches!(words[0], "atom" | "red")
-        || words.iter().any(|word| matches!(*word, "relaxed" | "acquire" | "release" | "volatile"));
-    for operand in &instruction.operands {
-        let OperandKind::Memory(_) = operand.kind else { continue };
-        let mut names = Vec::new();
-        names_in(operand, &mut names);
-        for &parameter in names.iter().filter_map(|name| made_of.get(*name)).flat_map(SortedSet::iter) {
-            let of = &mut uses[parameter];
-            of.is_address = true;
-            of.is_word |= is_word;
-            let width = ty.clamp(8, 64);
-            of.width = if of.width == 0 { width } else { of.width.min(width) };
-        }
-    }
-}
-
-fn names_in<'o>(operand: &'o Operand, names: &mut Vec<&'o str>) {
-    match &operand.kind {
-        OperandKind::Name(name) | OperandKind::Sum(name, _) => names.push(name),
-        OperandKind::Memory(parts) | OperandKind::Vector(parts) | OperandKind::Group(parts) => {
-            parts.iter().for_each(|part| names_in(part, names));
-        }
-        OperandKind::Pair(first, second) => {
-            [first, second].into_iter().for_each(|part| names_in(part, names))
-        }
-        OperandKind::Not(inner) => names_in(inner, names),
-        OperandKind::Integer(_) | OperandKind::Float(..) => {}
-    }
 }
 
 /// How many bytes of each object a run touches, as far as addresses are numbers; nothing where it cannot be run.

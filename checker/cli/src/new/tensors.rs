@@ -4,7 +4,8 @@
 //! to have rows of 128 bytes, as tiles for matrix operations mostly have, and so many rows that the maps that are loaded make
 //! up what an mbarrier expects.
 
-use fencepost_dsl::ptx::module::{Function, Instruction, Item, Operand, OperandKind};
+use super::parameters::{Slot, instructions};
+use fencepost_dsl::ptx::module::{Function, Operand, OperandKind};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// The bytes of a tensor map.
@@ -44,10 +45,10 @@ impl Map {
     }
 }
 
-/// The tensor maps among a kernel's parameters, by number; `made_of` says which parameters a register is computed from.
-pub(super) fn maps(entry: &Function, made_of: &SortedMap<String, SortedSet<usize>>) -> SortedMap<usize, Map> {
-    let mut ranks: SortedMap<usize, usize> = SortedMap::new();
-    let mut told: SortedMap<usize, u64> = SortedMap::new();
+/// The tensor maps among what a kernel is given, whose address each register may hold.
+pub(super) fn maps(entry: &Function, made_of: &SortedMap<String, SortedSet<Slot>>) -> SortedMap<Slot, Map> {
+    let mut ranks: SortedMap<Slot, usize> = SortedMap::new();
+    let mut told: SortedMap<Slot, u64> = SortedMap::new();
     // The maps that are loaded between one place that says how many bytes to expect and the next share these.
     let (mut expected, mut sharing) = (None, Vec::new());
     for instruction in instructions(entry) {
@@ -60,17 +61,17 @@ pub(super) fn maps(entry: &Function, made_of: &SortedMap<String, SortedSet<usize
             continue;
         }
         for (map, rank) in instruction.operands.iter().filter_map(boxed) {
-            for &number in made_of.get(map).into_iter().flat_map(SortedSet::iter) {
-                ranks.insert(number, rank);
+            for &slot in made_of.get(map).into_iter().flat_map(SortedSet::iter) {
+                ranks.insert(slot, rank);
                 if words.contains(&"mbarrier::complete_tx::bytes") {
-                    sharing.push(number);
+                    sharing.push(slot);
                 }
             }
         }
     }
     share(expected, &mut sharing, &mut told);
-    let map = |number: usize, rank: usize| {
-        let bytes = told.get(&number);
+    let map = |slot: Slot, rank: usize| {
+        let bytes = told.get(&slot);
         let elements = bytes.map_or(ROWS * ROW, |bytes| bytes / ELEMENT_BYTES);
         let rows = (elements / ROW).clamp(1, ROWS_MAX);
         let box_dimensions = match rank {
@@ -79,11 +80,11 @@ pub(super) fn maps(entry: &Function, made_of: &SortedMap<String, SortedSet<usize
         };
         Map { box_dimensions, is_told: bytes.is_some() }
     };
-    ranks.iter().map(|(&number, &rank)| (number, map(number, rank))).collect()
+    ranks.iter().map(|(&slot, &rank)| (slot, map(slot, rank))).collect()
 }
 
 /// What maps that were loaded together are told of their boxes; the first time says it.
-fn share(expected: Option<u64>, sharing: &mut Vec<usize>, told: &mut SortedMap<usize, u64>) {
+fn share(expected: Option<u64>, sharing: &mut Vec<Slot>, told: &mut SortedMap<Slot, u64>) {
     let n = sharing.len() as u64;
     for map in sharing.drain(..) {
         if let Some(bytes) = expected {
@@ -119,16 +120,4 @@ fn constant(entry: &Function, register: &str) -> Option<u64> {
         ] if name == register && instruction.opcode.text.starts_with("mov.") => u64::try_from(*value).ok(),
         _ => None,
     })
-}
-
-pub(super) fn instructions(entry: &Function) -> impl Iterator<Item = &Instruction> {
-    entry.body.iter().filter_map(|item| match item {
-        Item::Instruction(instruction) => Some(instruction),
-        Item::Label(_) | Item::Targets { .. } => None,
-    })
-}
-
-/// Whether a kernel executes an instruction that begins so.
-pub(super) fn has(entry: &Function, opcode: &str) -> bool {
-    instructions(entry).any(|instruction| instruction.opcode.text.starts_with(opcode))
 }

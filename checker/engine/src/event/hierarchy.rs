@@ -374,7 +374,7 @@ impl Hierarchy {
             Coordinate::Laneid => thread.lane,
             Coordinate::Warpid => thread.warp,
             Coordinate::Nwarpid => launch.warps,
-            Coordinate::Ctaid => thread.cluster * launch.cluster + thread.rank,
+            Coordinate::Ctaid => launch.ctaid(thread.cluster, thread.rank),
             Coordinate::Nctaid => launch.ctas,
             Coordinate::Clusterid => thread.cluster,
             Coordinate::Nclusterid => launch.n_clusters(),

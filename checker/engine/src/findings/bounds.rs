@@ -51,6 +51,12 @@ misuses! {
         help: "limit the index that the address is made of, or declare the object as large as the buffer is that the \
                kernel gets",
     }
+    BEHIND: NO_OBJECT, "MM-8" {
+        what: "accesses {bytes} bytes of {space} memory {distance} of `{object}`, where no object is",
+        why: Values("an access is one of an object, and nothing that the kernel was given is there"),
+        help: "limit the index that the address is made of, or declare the object as large as the buffer is that the \
+               kernel gets",
+    }
     VECTOR_AT: MISALIGNED_VECTOR, "MM-8" {
         what: "accesses a vector of {bytes} bytes of `{object}` at byte {start}, which is no multiple of {bytes}",
         why: Values(

@@ -18,6 +18,9 @@ use fencepost_dsl::sorted::SortedSet;
 /// Most sums of constants that are followed in one address.
 const SUMS_MAX: usize = 64;
 
+/// Bytes behind the end of an object from which on an access is said to be nowhere, rather than behind it.
+const FAR: u64 = 1 << 20;
+
 /// What an address may be the address of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
@@ -259,11 +262,35 @@ impl<'a> Unroller<'a> {
         }
         let bytes = u128::from(number.bytes);
         let misuse = match self.graph.terms.constant_value(number.value) {
-            Some(at) => Misuse::new(&findings::bounds::NOWHERE_AT).with("address", format!("{at:#x}")),
+            Some(at) => match self.last_before(at) {
+                Some((object, 0)) => Misuse::new(&findings::bounds::BEHIND)
+                    .with("object", object)
+                    .with("distance", "right behind the end".to_owned()),
+                Some((object, distance)) => Misuse::new(&findings::bounds::BEHIND)
+                    .with("object", object)
+                    .with("distance", format!("{distance} bytes behind the end")),
+                None => Misuse::new(&findings::bounds::NOWHERE_AT).with("address", format!("{at:#x}")),
+            },
             None => Misuse::new(&findings::bounds::NOWHERE),
         };
         let misuse = misuse.with("bytes", bytes).with("space", number.space.name().to_owned());
         self.oblige(ObligationKind::Discipline(misuse), guard, inside, span);
+    }
+
+    /// The object behind whose end an address is in the same state space, and how many bytes, if that is not far.
+    fn last_before(&self, address: u128) -> Option<(String, u64)> {
+        let address = u64::try_from(address).ok()?;
+        let ends = self
+            .flat()?
+            .objects
+            .iter()
+            .map(|object| (object.start, object.start + u64::from(object.bytes), &object.name));
+        if ends.clone().any(|(start, end, _)| (start..end).contains(&address)) {
+            return None;
+        }
+        let near =
+            ends.map(|(_, end, name)| (end, name)).filter(|(end, _)| *end <= address && address - end < FAR);
+        near.max_by_key(|(end, _)| *end).map(|(end, name)| (name.clone(), address - end))
     }
 
     /// States that an address is a multiple of what is accessed there, and narrows the path to it.

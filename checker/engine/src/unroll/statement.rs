@@ -48,7 +48,13 @@ impl Unroller<'_> {
                 state.env.set(*register, value);
                 Ok(())
             }
-            StatementKind::Instruction(instruction) => self.instruction(state, frame, span, instruction),
+            StatementKind::Instruction(instruction) => {
+                let n_calls = self.calls.len();
+                self.calls.extend_from_slice(&instruction.calls);
+                let done = self.instruction(state, frame, span, instruction);
+                self.calls.truncate(n_calls);
+                done
+            }
             StatementKind::If { condition, then, otherwise } => {
                 self.branch(state, frame, condition, then, otherwise)
             }

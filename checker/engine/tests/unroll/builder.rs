@@ -118,6 +118,7 @@ pub fn launch(ctas: u32, warps: u32, lanes: u32) -> Launch {
         gpus: 1,
         ctas,
         cluster: ctas,
+        cluster_axes: None,
         warps,
         lanes,
         block: None,
@@ -183,7 +184,15 @@ pub fn instruction(text: &str, kind: InstructionKind) -> Statement {
         _ => (vec![], vec![]),
     };
     let (text, opcode_span) = (text.into(), span());
-    statement(StatementKind::Instruction(Instruction { text, opcode_span, form, kind, results, operands }))
+    statement(StatementKind::Instruction(Box::new(Instruction {
+        text,
+        opcode_span,
+        calls: Vec::new(),
+        form,
+        kind,
+        results,
+        operands,
+    })))
 }
 pub fn load(register: RegisterId, address: Address, sem: Sem) -> Statement {
     let destinations = vec![Some(register)];

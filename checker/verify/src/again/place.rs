@@ -56,13 +56,13 @@ impl Thread {
             Coordinate::Tid => self.warp * launch.lanes + self.lane,
             Coordinate::Along(register, axis) => {
                 let tid = self.warp * launch.lanes + self.lane;
-                launch.along(register, axis, tid, self.cluster * launch.cluster + self.rank)
+                launch.along(register, axis, tid, launch.ctaid(self.cluster, self.rank))
             }
             Coordinate::Ntid => launch.warps * launch.lanes,
             Coordinate::Laneid => self.lane,
             Coordinate::Warpid => self.warp,
             Coordinate::Nwarpid => launch.warps,
-            Coordinate::Ctaid => self.cluster * launch.cluster + self.rank,
+            Coordinate::Ctaid => launch.ctaid(self.cluster, self.rank),
             Coordinate::Nctaid => launch.ctas,
             Coordinate::Clusterid => self.cluster,
             Coordinate::Nclusterid => launch.ctas / launch.cluster,

@@ -329,11 +329,8 @@ impl Interpreter<'_> {
         let is_access = |own: &&Statement| matches!(own.kind, StatementKind::Instruction(_));
         let mut accesses = prelude.iter().filter(is_access);
         let (Some(access), None) = (accesses.next(), accesses.next()) else { return Ok(None) };
-        let StatementKind::Instruction(Instruction { kind: InstructionKind::Access(operation), .. }) =
-            &access.kind
-        else {
-            return Ok(None);
-        };
+        let StatementKind::Instruction(instruction) = &access.kind else { return Ok(None) };
+        let InstructionKind::Access(operation) = &instruction.kind else { return Ok(None) };
         let (address, destination) = match operation {
             AccessOp::Load { destinations, address, .. } => match destinations[..] {
                 [destination] => (address, destination),

@@ -44,7 +44,8 @@ impl Emit<'_> {
         let ctas = self.launch.ctas;
         self.prologue.push(format!("\tdiv.u32 {instance}, {block}, {ctas};"));
         self.prologue.push(format!("\trem.u32 {own}, {block}, {ctas};"));
-        self.coordinates.insert(Coordinate::Ctaid, Value::Reg(own));
+        let ctaid = self.ctaid_of(own);
+        self.coordinates.insert(Coordinate::Ctaid, Value::Reg(ctaid));
         let cluster = self.launch.cluster;
         if cluster > 1 {
             let number = self.fresh(32);

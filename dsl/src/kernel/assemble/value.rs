@@ -81,9 +81,7 @@ impl Emit<'_> {
         let launch = self.launch;
         Some(match coordinate {
             Coordinate::Ntid => launch.warps * launch.lanes,
-            Coordinate::Along(register @ (VectorRegister::Ntid | VectorRegister::Nctaid), axis) => {
-                launch.along(register, axis, 0, 0)
-            }
+            Coordinate::Along(register, axis) if register.is_size() => launch.along(register, axis, 0, 0),
             Coordinate::Nwarpid => launch.warps,
             Coordinate::Nctaid => launch.ctas,
             Coordinate::Nclusterid => launch.n_clusters(),
@@ -110,7 +108,10 @@ impl Emit<'_> {
             Coordinate::Ctaid if launch.ctas == 1 => number(0),
             Coordinate::Clusterid if launch.n_clusters() == 1 => number(0),
             Coordinate::Clusterid if launch.cluster == 1 => self.special("ctaid.x"),
-            Coordinate::Ctaid => self.special("ctaid.x"),
+            Coordinate::Ctaid => match self.special("ctaid.x") {
+                Value::Reg(own) => Value::Reg(self.ctaid_of(own)),
+                own @ Value::Number(..) => own,
+            },
             Coordinate::ClusterCtarank => {
                 self.needs(since(7, 8, 90));
                 self.special("cluster_ctarank")
@@ -148,16 +149,51 @@ impl Emit<'_> {
         value
     }
 
+    /// The index through all axes of the CTA that is the so-manieth of what is launched, whose clusters lie one behind the other.
+    pub(super) fn ctaid_of(&mut self, own: Reg) -> Reg {
+        let launch = self.launch;
+        let Some(sizes) = launch.cluster_axes else { return own };
+        let mut computed = |op: &str, left: Reg, right: String| {
+            let part = self.fresh(32);
+            self.prologue.push(format!("\t{op}.u32 {part}, {left}, {right};"));
+            part
+        };
+        let mut cluster = computed("div", own, launch.cluster.to_string());
+        let mut rank = computed("rem", own, launch.cluster.to_string());
+        let (grid, clusters) = (launch.grid(), launch.clusters());
+        let (mut ctaid, mut step) = (None, 1);
+        for axis in 0..3 {
+            let of_cluster = computed("rem", cluster, clusters[axis].to_string());
+            let first = computed("mul.lo", of_cluster, sizes[axis].to_string());
+            let in_cluster = computed("rem", rank, sizes[axis].to_string());
+            let along = computed("add", first, in_cluster.to_string());
+            let part = computed("mul.lo", along, step.to_string());
+            ctaid = Some(match ctaid {
+                Some(before) => computed("add", before, part.to_string()),
+                None => part,
+            });
+            step *= grid[axis];
+            cluster = computed("div", cluster, clusters[axis].to_string());
+            rank = computed("div", rank, sizes[axis].to_string());
+        }
+        ctaid.unwrap_or(own)
+    }
+
     /// One element of a register that is a vector. What is launched has one axis, so it is computed from the index along that.
     fn along(&mut self, register: VectorRegister, axis: Axis, expression: &Expression) -> Value {
-        let whole = match register {
-            VectorRegister::Tid | VectorRegister::Ntid => self.coordinate(Coordinate::Tid, expression),
-            VectorRegister::Ctaid | VectorRegister::Nctaid => self.coordinate(Coordinate::Ctaid, expression),
-        };
-        let Value::Reg(mut at) = whole else { return whole };
-        let (sizes, axis) = (self.launch.axes(register), axis as usize);
+        let of_thread = matches!(register, VectorRegister::Tid | VectorRegister::Ntid);
+        let whole = if of_thread { Coordinate::Tid } else { Coordinate::Ctaid };
+        let Value::Reg(mut at) = self.coordinate(whole, expression) else { return Value::Number(0, 32) };
+        let sizes = if of_thread { self.launch.block() } else { self.launch.grid() };
+        let (of_cluster, axis) = (self.launch.cluster(), axis as usize);
         let (step, rest): (u32, u32) = (sizes[..axis].iter().product(), sizes[axis..].iter().product());
-        for (op, number, is_needed) in [("div", step, step > 1), ("rem", sizes[axis], sizes[axis] < rest)] {
+        let mut steps = vec![("div", step, step > 1), ("rem", sizes[axis], sizes[axis] < rest)];
+        match register {
+            VectorRegister::ClusterCtaid => steps.push(("rem", of_cluster[axis], true)),
+            VectorRegister::Clusterid => steps.push(("div", of_cluster[axis], of_cluster[axis] > 1)),
+            _ => {}
+        }
+        for (op, number, is_needed) in steps {
             if is_needed {
                 let part = self.fresh(32);
                 self.prologue.push(format!("\t{op}.u32 {part}, {at}, {number};"));

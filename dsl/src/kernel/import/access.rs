@@ -2,14 +2,12 @@
 //! operands they take. What belongs to a thread alone, local memory and parameters, is no memory to the model.
 
 use super::Role;
-use super::bits::At;
 use super::lower::Lower;
-use super::resized;
 use super::value::{Read, written};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::{self, Expr, ExprKind, Place};
 use crate::kernel::isa;
-use crate::kernel::program::flat::{FlatSpace, SHARED_WINDOW};
+use crate::kernel::program::flat::{FlatSpace, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::kernel::program::{
     AccessOp, Address, AddressBase, ElementKind, Expression, Instruction as Resolved, RegisterId,
     ResolvedOperand, StatementKind, Width,
@@ -24,8 +22,18 @@ impl Lower<'_, '_> {
     pub(super) fn act(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
         let is_param = words.iter().any(|word| word.split(':').next() == Some("param"));
         match words[0] {
-            "ld" if is_param => self.load_parameter(instruction, words),
             "ld" | "st" if words.contains(&"local") => self.private(instruction, words),
+            "ld" | "st" if is_param && self.is_of_call(instruction) => self.private(instruction, words),
+            // What nobody loads: of a function that has no body here.
+            "st" if is_param => Ok(()),
+            "ld" if is_param => self.load_parameter(instruction, words),
+            // Nobody writes it while a kernel runs.
+            "ld" if words.contains(&"const") => {
+                let mut of_global = instruction.clone();
+                of_global.opcode.text = instruction.opcode.text.replace(".const", ".global");
+                let words: Vec<&str> = of_global.opcode.text.split('.').collect();
+                self.by_row(&of_global, &words)
+            }
             "tcgen05" if !matches!(words.get(1), Some(&("fence" | "commit_group" | "wait_group"))) => {
                 let help = "its operands are numbers that name matrices; write the synchronization as a kernel, with the tiles as objects";
                 Err(not_checked(instruction, help))
@@ -40,7 +48,7 @@ impl Lower<'_, '_> {
     }
 
     /// The elements of a vector, or one.
-    fn elements(operand: &Operand) -> &[Operand] {
+    pub(super) fn elements(operand: &Operand) -> &[Operand] {
         match &operand.kind {
             OperandKind::Vector(elements) => elements,
             _ => std::slice::from_ref(operand),
@@ -48,7 +56,7 @@ impl Lower<'_, '_> {
     }
 
     /// Both operands of a load or a store.
-    fn two_operands(instruction: &Instruction) -> Read<[&Operand; 2]> {
+    pub(super) fn two_operands(instruction: &Instruction) -> Read<[&Operand; 2]> {
         match instruction.operands.as_slice() {
             [first, second] => Ok([first, second]),
             _ => {
@@ -63,63 +71,26 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// `ld.param`: what the harness says of a parameter.
-    fn load_parameter(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
-        let [destination, source] = Self::two_operands(instruction)?;
-        let ty = type_of(words);
-        let place = match &source.kind {
+    /// Whether a parameter is one that is passed to a function: a variable of the thread.
+    fn is_of_call(&self, instruction: &Instruction) -> bool {
+        instruction.operands.iter().any(|operand| match &operand.kind {
             OperandKind::Memory(parts) => match parts.as_slice() {
-                [Operand { kind: OperandKind::Name(name), .. }] => Some((name, 0)),
-                [Operand { kind: OperandKind::Sum(name, offset), .. }] => Some((name, *offset)),
-                _ => None,
+                [Operand { kind: OperandKind::Name(name) | OperandKind::Sum(name, _), .. }] => {
+                    self.variables.contains_key(name)
+                }
+                _ => false,
             },
-            _ => None,
-        };
-        let known = place.and_then(|(name, offset)| Some((*self.parameters.get(name)?, offset)));
-        let Some((number, offset)) = known else {
-            let message = "a parameter at an address that is computed is not checked by this version";
-            return Err(unsupported("unsupported::ptx-parameter", message.to_owned(), source.span));
-        };
-        let parameter = &self.entry.parameters[number];
-        let Some(value) = self.harness.parameters.get(&number).cloned() else {
-            let message = format!("nothing says what parameter {number} of `{}` is", self.entry.name.text);
-            let error = Diagnostic::new("validate::import-setting", message, source.span, "read here")
-                .with_label(parameter.name.span, "declared here");
-            return Err(Box::new(error.with_help(format!(
-                "write `param {number} = …;` in the `import`: a number, `&x` for the address of an object, or `in 0..=3`"
-            ))));
-        };
-        if parameter.bytes > 8 {
-            let message = format!("parameter {number} is a tensor map, whose bytes are not told");
-            return Err(unsupported("unsupported::ptx-parameter", message, source.span));
-        }
-        let at = At(source.span);
-        for (index, element) in Self::elements(destination).iter().enumerate() {
-            let bytes = offset + index as i128 * i128::from(ty.width / 8);
-            let end = bytes + i128::from(ty.width / 8);
-            if bytes < 0 || end > i128::from(parameter.bytes) {
-                let message = format!("parameter {number} has {} bytes", parameter.bytes);
-                let error =
-                    Diagnostic::new("validate::import-setting", message, source.span, "read past its end");
-                return Err(Box::new(error.with_label(parameter.name.span, "declared here")));
-            }
-            let amount = at.constant(bytes.cast_unsigned() * 8, 64);
-            let shifted = match bytes {
-                0 => value.clone(),
-                _ => at.binary(crate::kernel::program::BinaryOp::ShiftRight, value.clone(), amount),
-            };
-            self.assign(element, resized(shifted, ty.width), ty.kind == 's')?;
-        }
-        Ok(())
+            _ => false,
+        })
     }
 
-    /// `ld.local` and `st.local`: bytes of the thread, which no model speaks of.
+    /// `ld.local`, `st.local`, and what is passed to functions: bytes of the thread, which no model speaks of.
     fn private(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
         let [first, second] = Self::two_operands(instruction)?;
         let ty = type_of(words);
         let is_load = words[0] == "ld";
         let (memory, values) = if is_load { (second, first) } else { (first, second) };
-        let index = self.address(memory, words)?;
+        let index = self.address_in(memory, Some(LOCAL_WINDOW))?;
         let (element, space) = (ElementKind::Data, FlatSpace::Private);
         let base = AddressBase::Flat { width: ty.width, element, space };
         let address = Address { span: memory.span, base, indices: vec![index], rank: None, device: None };
@@ -160,7 +131,15 @@ impl Lower<'_, '_> {
         let kind = operation.into();
         let form = isa::litmus_form(&kind);
         let (text, opcode_span) = (instruction.opcode.text.clone(), instruction.opcode.span);
-        let kind = StatementKind::Instruction(Resolved { text, opcode_span, form, kind, results, operands });
+        let kind = StatementKind::Instruction(Box::new(Resolved {
+            text,
+            opcode_span,
+            calls: Vec::new(),
+            form,
+            kind,
+            results,
+            operands,
+        }));
         self.body.push(instruction.span, kind);
     }
 
@@ -313,7 +292,7 @@ fn unsupported(code: &'static str, message: String, span: Span) -> Box<Diagnosti
 }
 
 /// The type that an access has; bytes if its opcode names none.
-fn type_of(words: &[&str]) -> Type {
+pub(super) fn type_of(words: &[&str]) -> Type {
     let last = words.iter().rev().find_map(|word| Type::parse(word));
     last.unwrap_or(Type { kind: 'b', width: 8 as Width })
 }

@@ -12,7 +12,7 @@ use crate::kernel::program::{
 use crate::kernel::resolve::body::Binding;
 use crate::kernel::resolve::{Body, Checker, Modules, Reported, Resolved};
 use crate::ptx::Module;
-use crate::ptx::module::{Function, demangled};
+use crate::ptx::module::{Function, Variable, demangled};
 use crate::sorted::SortedMap;
 use crate::span::Span;
 use crate::vocabulary::Proxy;
@@ -21,16 +21,41 @@ use crate::vocabulary::Proxy;
 pub(super) const MAP_HELP: &str = "a tensor map is declared outside of the `import`, one by one: `global a[64][256]: u16;` and \
      `param map: tensormap of a[64, 64];`, and given as `param 0 = &map;`";
 
+/// How a kernel is given a structure.
+const FIELD_HELP: &str = "say what each of its fields is, by where it starts in bytes: `param 0[0] = &a;`, `param 0[8] = 16;`; \
+     `fencepost new --from FILE.ptx` lists those that are read";
+
 /// What an `import` says.
 pub(super) struct Harness {
     /// What all launches have to be like.
     pub required: Required,
-    /// Values of parameters, of 64 bits.
-    pub parameters: SortedMap<usize, Expression>,
+    /// What parameters hold, by number and place in bytes.
+    pub parameters: SortedMap<(usize, u64), Given>,
     /// Values of environment registers.
     pub environment: Vec<(u32, u32)>,
     /// Size of dynamic shared memory.
     pub dynamic_bytes: Option<u64>,
+}
+
+/// What a parameter, or a field of one, is.
+#[derive(Clone)]
+pub(super) struct Given {
+    /// Its value, of 64 bits.
+    pub value: Expression,
+    /// Whether it is an address.
+    pub is_address: bool,
+    /// Whether it is a tensor map, whose address the value is.
+    pub is_map: bool,
+}
+
+impl Given {
+    /// Its value, if it is a number.
+    pub(super) fn address(&self) -> Option<u128> {
+        match self.value.kind {
+            ExpressionKind::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
 }
 
 impl Checker {
@@ -65,11 +90,24 @@ impl Checker {
             return Some(entry);
         }
         let entries = module.functions.iter().filter(|function| function.is_entry && function.has_body);
-        let names: Vec<String> = entries
-            .map(|entry| format!("`{}`", demangled(&entry.name.text).unwrap_or(&entry.name.text)))
+        let all: Vec<&str> = entries.map(|entry| entry.name.text.as_str()).collect();
+        let n_of = |wanted: &str| all.iter().filter(|full| demangled(full) == Some(wanted)).count();
+        // What is the name of one only is enough; of several, each has to be written as the module has it.
+        let names: Vec<String> = all
+            .iter()
+            .map(|full| match demangled(full) {
+                Some(short) if n_of(short) == 1 => format!("`{short}`"),
+                _ => format!("`{full}`"),
+            })
             .collect();
-        let message = format!("`{}` has no entry `{}`", import.path.text, name.text);
-        let error = Diagnostic::new("resolve::unknown-entry", message, name.place.0, "no such kernel");
+        let (message, label) = match n_of(&name.text) {
+            0 => (format!("`{}` has no entry `{}`", import.path.text, name.text), "no such kernel"),
+            n => (
+                format!("`{}` has {n} entries `{}`, of different types", import.path.text, name.text),
+                "which of them?",
+            ),
+        };
+        let error = Diagnostic::new("resolve::unknown-entry", message, name.place.0, label);
         self.report(if names.is_empty() {
             error.with_help("it has no kernel at all: a kernel is an `.entry` with a body")
         } else {
@@ -93,7 +131,7 @@ impl Checker {
                     let launch = body.resolve_launch(name.as_ref(), fields, place, &launches);
                     launch.map(|launch| launches.push(launch)).is_err()
                 }
-                Ast::Setting(setting) => body.setting(setting, entry, &memory, &mut given).is_err(),
+                Ast::Setting(setting) => body.setting(setting, entry, &mut memory, &mut given).is_err(),
                 _ => false,
             };
         }
@@ -115,9 +153,12 @@ impl Checker {
             }
         }
         let mut statements = std::mem::take(&mut body.out);
-        let mut lower = Lower::new(&mut body, entry, &harness, variables);
+        let mut lower = Lower::new(&mut body, module, entry, &harness, variables);
         statements.extend(lower.run());
-        let registers = lower.named();
+        let (registers, taken) = (lower.named(), std::mem::take(&mut lower.taken));
+        for number in taken {
+            body.place_parameter((number, &entry.parameters[number]), &harness, &mut memory);
+        }
         memory.add_views(&mut body);
         let mut finals = Vec::new();
         for statement in &import.body.statements {
@@ -151,7 +192,7 @@ impl Checker {
 #[derive(Default)]
 struct Settings {
     parameters: Vec<Parameter>,
-    values: SortedMap<usize, Expression>,
+    values: SortedMap<(usize, u64), Given>,
     environment: Vec<(u32, u32)>,
     dynamic: Option<(u64, Span)>,
 }
@@ -161,15 +202,14 @@ impl Body<'_> {
     fn check_launches(&mut self, launches: &[Launch], entry: &Function, span: Span) -> Resolved<Required> {
         let directive = |word: &str| entry.directives.iter().find(|(name, _)| name.text == word);
         let number = |&number: &u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let required = Required {
-            block: directive("reqntid").map(|(_, numbers)| {
+        let sizes = |word: &str| {
+            directive(word).map(|(_, numbers)| {
                 let mut sizes = [1; 3];
                 sizes.iter_mut().zip(numbers).for_each(|(size, own)| *size = number(own));
                 sizes
-            }),
-            cluster: directive("reqnctapercluster").map(|(_, numbers)| number(&numbers.iter().product())),
-            has_flat_grids: launches.iter().all(|launch| launch.grid.is_none()),
+            })
         };
+        let required = Required { block: sizes("reqntid"), cluster: sizes("reqnctapercluster") };
         if launches.is_empty() {
             let message = "nothing says how this kernel is launched";
             let error = Diagnostic::new("validate::import-setting", message, span, "no launch");
@@ -194,7 +234,7 @@ impl Body<'_> {
         &mut self,
         setting: &ast::Setting,
         entry: &Function,
-        memory: &Memory,
+        memory: &mut Memory,
         given: &mut Settings,
     ) -> Resolved<()> {
         let (what, which) = (&setting.what, &setting.which);
@@ -240,26 +280,9 @@ impl Body<'_> {
                     let message = format!("`{}` has {n} parameters; they count from 0", entry.name.text);
                     return Err(self.report(wrong(message, which.place.0, "leave this one out")));
                 };
-                if given.values.contains_key(&number) {
-                    let message = format!("parameter {number} is given twice");
-                    return Err(self.report(wrong(message, which.place.0, "keep one of them")));
-                }
-                let is_map = self.is_map(&setting.value);
-                if parameter.bytes > 8 && !(is_map && parameter.bytes == TENSORMAP_BYTES) {
-                    let message = format!(
-                        "parameter {number} has {} bytes, of which one value says nothing",
-                        parameter.bytes
-                    );
-                    let error =
-                        Diagnostic::new("unsupported::ptx-parameter", message, which.place.0, "a structure")
-                            .with_label(parameter.name.span, "declared here");
-                    return Err(self.report(error.with_help(MAP_HELP)));
-                }
-                let value = self.setting_value(&setting.value, memory, Some((first, given)))?;
-                given.values.insert(number, value);
-                Ok(())
+                self.parameter(setting, (number, parameter), memory, given)
             }
-            "envreg" => {
+            "envreg" if setting.offset.is_none() => {
                 let value = self.setting_value(&setting.value, memory, None)?;
                 let ExpressionKind::Constant(value) = value.kind else {
                     return Err(self.report(wrong(
@@ -287,12 +310,72 @@ impl Body<'_> {
         }
     }
 
+    /// What a parameter is, or a field of one that is a structure.
+    fn parameter(
+        &mut self,
+        setting: &ast::Setting,
+        (number, parameter): (usize, &Variable),
+        memory: &mut Memory,
+        given: &mut Settings,
+    ) -> Resolved<()> {
+        let span = setting.which.place.0;
+        let wrong = |message: String, span: Span, help: &str| {
+            Diagnostic::new("validate::import-setting", message, span, "here").with_help(help.to_owned())
+        };
+        let offset = match &setting.offset {
+            Some(offset) => self.checker.evaluate(offset)?,
+            None => 0,
+        };
+        let what = match &setting.offset {
+            Some(_) => format!("byte {offset} of parameter {number}"),
+            None => format!("parameter {number}"),
+        };
+        if given.values.contains_key(&(number, offset)) {
+            return Err(self.report(wrong(format!("{what} is given twice"), span, "keep one of them")));
+        }
+        let is_map = self.is_map(&setting.value);
+        let is_field = setting.offset.is_some();
+        let is_whole_map = is_map && parameter.bytes == TENSORMAP_BYTES && offset == 0;
+        if parameter.bytes > 8 && !is_field && !is_whole_map {
+            let message =
+                format!("parameter {number} has {} bytes, of which one value says nothing", parameter.bytes);
+            let error = Diagnostic::new("validate::import-setting", message, span, "a structure")
+                .with_label(parameter.name.span, "declared here");
+            return Err(self.report(error.with_help(if is_map { MAP_HELP } else { FIELD_HELP })));
+        }
+        let least = if is_map && is_field { TENSORMAP_BYTES } else { 1 };
+        if offset.saturating_add(least) > parameter.bytes {
+            let message = format!("parameter {number} has {} bytes", parameter.bytes);
+            let error = wrong(message, span, "fields are named by where they start, in bytes from 0");
+            return Err(self.report(error.with_label(parameter.name.span, "declared here")));
+        }
+        let name = match offset {
+            0 => format!("param{number}"),
+            _ => format!("param{number}_{offset}"),
+        };
+        let mut value = self.setting_value(&setting.value, memory, Some((name, given)))?;
+        if is_map && is_field && !is_whole_map {
+            let start = super::parameter::start_of(number) + offset;
+            if let SettingValue::Address(of) = &setting.value
+                && let Some((Binding::Object(id), _)) = self.find(&of.name.text)
+            {
+                memory.place_map(self.objects[id].storage, start);
+            }
+            value = Self::constant(span, 64, u128::from(start));
+        }
+        let is_address = matches!(setting.value, SettingValue::Address(_));
+        given
+            .values
+            .insert((number, offset), Given { value, is_address, is_map: is_map && parameter.bytes > 8 });
+        Ok(())
+    }
+
     /// A value of 64 bits; a range belongs to a parameter.
     fn setting_value(
         &mut self,
         value: &SettingValue,
         memory: &Memory,
-        parameter: Option<(u32, &mut Settings)>,
+        parameter: Option<(String, &mut Settings)>,
     ) -> Resolved<Expression> {
         match value {
             SettingValue::Number(value) => {
@@ -301,7 +384,7 @@ impl Body<'_> {
             }
             SettingValue::Address(of) => self.address_of(of, memory),
             SettingValue::Range(range) => {
-                let Some((number, given)) = parameter else {
+                let Some((text, given)) = parameter else {
                     let message = "only a parameter can be any number of a range";
                     let span = range.start.place.0;
                     return Err(self.report(Diagnostic::new(
@@ -312,7 +395,7 @@ impl Body<'_> {
                     )));
                 };
                 let place = range.start.place;
-                let name = ast::Name { text: format!("param{number}"), place };
+                let name = ast::Name { text, place };
                 let declared = ast::KernelParameter { name, range: range.clone() };
                 let parameter = self.resolve_parameter(&declared)?;
                 let register = parameter.register;

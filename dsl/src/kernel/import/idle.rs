@@ -36,7 +36,8 @@ pub(super) fn without(body: &[Item], end: Span) -> Vec<Item> {
         let label = label_of(&mut blocks[target], target, span);
         let operand = Operand { span, kind: OperandKind::Name(label) };
         let opcode = Name { text: "bra".to_owned(), span };
-        blocks[first].instructions = vec![Instruction { span, guard: None, opcode, operands: vec![operand] }];
+        blocks[first].instructions =
+            vec![Instruction { span, guard: None, opcode, operands: vec![operand], calls: Vec::new() }];
         blocks[first].next = Some(vec![target]);
         has_changed = true;
     }

@@ -11,7 +11,9 @@ use crate::diagnostic::Diagnostic;
 use crate::flow::{self, Label};
 use crate::kernel::program::{Expression, Register, RegisterId, Statement, StatementKind, Width};
 use crate::kernel::resolve::Body;
-use crate::ptx::module::{Function, Instruction, Item, Name, Operand, OperandKind, Type};
+use crate::ptx::inline;
+use crate::ptx::module::{Function, Instruction, Item, Module, Name, Operand, OperandKind, Type};
+use crate::sorted::{SortedMap, SortedSet};
 use crate::span::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -32,12 +34,18 @@ pub(super) struct Lower<'l, 'c> {
     pub(super) read: FxHashSet<String>,
     /// Registers of matrix operations.
     pub(super) tuples: Tuples,
+    /// Functions of the module that have a body.
+    pub(super) functions: SortedMap<&'l str, Span>,
+    /// The labels of `.branchtargets`, by the name of the list.
+    pub(super) targets: FxHashMap<&'l str, &'l [Name]>,
+    /// Parameters that have fields, whose addresses are taken.
+    pub(super) taken: SortedSet<usize>,
 }
 
 impl<'l, 'c> Lower<'l, 'c> {
     pub(super) fn new(
         body: &'l mut Body<'c>,
-
+        module: &'l Module,
         entry: &'l Function,
         harness: &'l Harness,
         variables: FxHashMap<String, (u64, Width)>,
@@ -54,7 +62,25 @@ impl<'l, 'c> Lower<'l, 'c> {
             parameters.map(|(number, parameter)| (parameter.name.text.clone(), number)).collect();
         let registers = FxHashMap::default();
         let (read, tuples) = (read_names(entry), Tuples::of_entry(entry));
-        Self { body, entry, harness, registers, declared, variables, parameters, read, tuples }
+        let lists = entry.body.iter().filter_map(|item| match item {
+            Item::Targets { label, names, .. } => Some((label.text.as_str(), names.as_slice())),
+            Item::Label(_) | Item::Instruction(_) => None,
+        });
+        let (functions, targets, taken) = (inline::with_body(module), lists.collect(), SortedSet::new());
+        Self {
+            body,
+            entry,
+            harness,
+            registers,
+            declared,
+            variables,
+            parameters,
+            read,
+            tuples,
+            functions,
+            targets,
+            taken,
+        }
     }
 
     /// The type that a register is declared with.
@@ -195,15 +221,23 @@ impl<'l, 'c> Lower<'l, 'c> {
                     ));
                 }
             },
+            "brx" => {
+                if let Err(error) = self.branch(instruction, guard, items) {
+                    self.body.report(*error);
+                }
+            }
             "ret" | "exit" if guard.is_none() => items.push(flow::Item::End(span)),
             _ => {
                 let is_trap = words[0] == "trap";
                 let body = self.body.collect(|_| ()).0;
                 debug_assert!(body.is_empty(), "nothing is left over");
-                let (statements, result) = self.collect(|this| {
+                let (mut statements, result) = self.collect(|this| {
                     this.touch(instruction);
                     this.plain(instruction, &words)
                 });
+                if !instruction.calls.is_empty() {
+                    statements.iter_mut().for_each(|statement| note_calls(statement, &instruction.calls));
+                }
                 let statements = match result {
                     Ok(()) => statements,
                     Err(error) if error.code.starts_with("unsupported::") => {
@@ -258,22 +292,23 @@ impl<'l, 'c> Lower<'l, 'c> {
                 Ok(())
             }
             "brkpt" => Ok(()),
-            "call" | "brx" => {
-                let what = if words[0] == "call" { "a call" } else { "a branch to one of several labels" };
-                let message = format!("{what} is not checked by this version");
-                let error = Diagnostic::new("unsupported::instruction", message, span, "a thread comes here");
-                Err(Box::new(if words[0] == "call" {
-                    error
-                        .with_help("let the compiler inline it: `__forceinline__`, or link-time optimisation")
-                } else {
-                    error.with_help("write the `switch` as `if`s, or compile without jump tables")
-                }))
-            }
+            "call" => self.call(instruction),
             mnemonic if computes(mnemonic) => self.compute(instruction, words),
             _ if Self::is_matrix(words) => self.matrix(instruction, words),
             _ if is_product(&instruction.opcode.text) => self.product(instruction, words),
             _ => self.act(instruction, words),
         }
+    }
+}
+
+/// Notes which calls lead to a statement.
+fn note_calls(statement: &mut Statement, calls: &[Span]) {
+    match &mut statement.kind {
+        StatementKind::Instruction(instruction) => instruction.calls = calls.to_vec(),
+        StatementKind::If { then, otherwise, .. } => {
+            then.iter_mut().chain(otherwise).for_each(|inner| note_calls(inner, calls));
+        }
+        _ => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where the memory of an imported kernel is: what the file declares, and the variables of the module.
 
 use super::harness::Harness;
+use super::value::written;
 use crate::diagnostic::Diagnostic;
 use crate::index::Id as _;
 use crate::kernel::program::flat::{GLOBAL_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
@@ -11,7 +12,7 @@ use crate::kernel::program::{
 use crate::kernel::resolve::body::Binding;
 use crate::kernel::resolve::{Body, Resolved};
 use crate::ptx::Module;
-use crate::ptx::module::{Function, Item, Operand, OperandKind, Variable};
+use crate::ptx::module::{Function, Item, Operand, OperandKind, Variable, demangled};
 use crate::span::{FileId, Span};
 use crate::vocabulary::{Proxy, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,9 +37,16 @@ pub(super) struct Memory {
     /// The storage of each.
     storages: Vec<StorageId>,
     pub private: Vec<Private>,
+    /// What variables are called in reports, where that is not the name that the module has for them.
+    shown: FxHashMap<String, String>,
 }
 
 impl Memory {
+    fn shown(&self, variable: &Variable) -> String {
+        let name = written(&variable.name.text);
+        self.shown.get(name).map_or(name, String::as_str).to_owned()
+    }
+
     /// Memory that the file declares.
     pub(super) fn place_common(&mut self, body: &Body<'_>) {
         for (id, storage) in body.storages.iter_enumerated() {
@@ -57,6 +65,12 @@ impl Memory {
                 _ => {}
             }
         }
+    }
+
+    /// Gives a tensor map that is a field of a parameter an address there.
+    pub(super) fn place_map(&mut self, storage: StorageId, start: u64) {
+        let Some(index) = self.storages.iter().position(|&known| known == storage) else { return };
+        self.push(self.objects[index].name.clone(), start, TENSORMAP_WORD, storage);
     }
 
     fn push(&mut self, name: String, start: u64, bytes: u32, storage: StorageId) {
@@ -130,7 +144,7 @@ impl Body<'_> {
         harness: &Harness,
         memory: &mut Memory,
     ) -> Resolved<FxHashMap<String, (u64, Width)>> {
-        let used = used_names(entry);
+        let (used, passed) = (used_names(entry), passed_names(entry));
         let mut found = FxHashMap::default();
         let (mut shared, mut local) = (SHARED_START, 0_u64);
         let mut dynamic: Option<u64> = None;
@@ -139,6 +153,7 @@ impl Body<'_> {
             own.filter(|variable| used.contains(variable.name.text.as_str())).collect();
         // Dynamic shared memory comes after all other.
         sorted.sort_by_key(|variable| variable.is_extern);
+        memory.shown = shown(&sorted);
         for variable in sorted {
             let name = &variable.name.text;
             if found.contains_key(name) {
@@ -175,11 +190,13 @@ impl Body<'_> {
                     shared = self.place_shared(variable, start, variable.bytes, memory)?;
                     found.insert(name.clone(), (start, 32));
                 }
-                "global" => {
+                "global" | "const" => {
                     let start = self.place_global(variable, memory)?;
                     found.insert(name.clone(), (start, 64));
                 }
-                "local" => {
+                // What is passed to a function, if it looks at it.
+                "param" if !passed.contains(name.as_str()) => {}
+                "local" | "param" => {
                     let start = local.next_multiple_of(align);
                     local = start.saturating_add(variable.bytes);
                     if local > LOCAL_BYTES_MAX {
@@ -212,6 +229,30 @@ impl Body<'_> {
         memory.private.push(Private { name, start, bytes, first });
     }
 
+    /// The bytes of a parameter whose address is taken, but for its tensor maps: of what is read there by a generic address
+    /// nothing is known.
+    pub(super) fn place_parameter(
+        &mut self,
+        (number, parameter): (usize, &Variable),
+        harness: &Harness,
+        memory: &mut Memory,
+    ) {
+        let given = harness.parameters.range((number, 0)..=(number, u64::MAX));
+        let maps = given.filter(|(_, given)| given.is_map).map(|(&(_, offset), _)| offset);
+        let mut start = 0;
+        for map in maps.chain([parameter.bytes]) {
+            if map > start {
+                let bytes = map - start;
+                let name = format!("parameter {number}");
+                let of = (parameter, name.clone());
+                let storage = self.new_object(of, Space::Global, bytes, InitialBytes::Unknown);
+                let at = super::parameter::start_of(number) + start;
+                memory.push(name, at, u32::try_from(bytes).unwrap_or(u32::MAX), storage);
+            }
+            start = map + TENSORMAP_BYTES;
+        }
+    }
+
     fn place_shared(
         &mut self,
         variable: &Variable,
@@ -230,9 +271,10 @@ impl Body<'_> {
                 "too much with this one",
             )));
         }
-        let storage = self.new_object(variable, Space::Shared, bytes, InitialBytes::Unknown);
+        let storage =
+            self.new_object((variable, memory.shown(variable)), Space::Shared, bytes, InitialBytes::Unknown);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        memory.push(variable.name.text.clone(), SHARED_WINDOW + start, bytes, storage);
+        memory.push(memory.shown(variable), SHARED_WINDOW + start, bytes, storage);
         Ok(end)
     }
 
@@ -269,15 +311,19 @@ impl Body<'_> {
             initial.extend_from_slice(&bits.to_le_bytes()[..width.min(16)]);
         }
         initial.resize(usize::try_from(variable.bytes).unwrap_or(0), 0);
-        let storage = self.new_object(variable, Space::Global, variable.bytes, InitialBytes::Known(initial));
+        // What the module does not say of constant memory, the host does.
+        let is_set = variable.space == "const" && variable.initial.is_empty();
+        let initial = if is_set { InitialBytes::Unknown } else { InitialBytes::Known(initial) };
+        let storage =
+            self.new_object((variable, memory.shown(variable)), Space::Global, variable.bytes, initial);
         let start = GLOBAL_WINDOW + storage.index() as u64 * WINDOW_BYTES;
-        memory.push(variable.name.text.clone(), start, u32::try_from(variable.bytes).unwrap_or(0), storage);
+        memory.push(memory.shown(variable), start, u32::try_from(variable.bytes).unwrap_or(0), storage);
         Ok(start)
     }
 
     fn new_object(
         &mut self,
-        variable: &Variable,
+        (variable, name): (&Variable, String),
         space: Space,
         bytes: u64,
         initial: InitialBytes,
@@ -286,18 +332,54 @@ impl Body<'_> {
         let storage = self.storages.push(Storage { space, is_symmetric: false, size_bytes, initial });
         let width = if variable.ty.width < 8 { 8 } else { variable.ty.width };
         let n_elements = size_bytes / u32::from(width / 8);
-        let name = variable.name.text.split('@').next().unwrap_or_default().to_owned();
         let dimensions = if variable.is_array { vec![n_elements] } else { Vec::new() };
-        let object = Object::plain(name, (space, storage), (width, dimensions), variable.name.span);
+        let object = Object::plain(name.clone(), (space, storage), (width, dimensions), variable.name.span);
         let object = self.objects.push(object);
         // So that a `final` block can name it; a name that the file declares goes first.
-        if self.find(&variable.name.text).is_none()
-            && let Some(scope) = self.scopes.last_mut()
-        {
-            scope.insert(variable.name.text.clone(), (Binding::Object(object), variable.name.span));
+        for name in [&variable.name.text, &name] {
+            if self.find(name).is_none()
+                && let Some(scope) = self.scopes.last_mut()
+            {
+                scope.insert(name.clone(), (Binding::Object(object), variable.name.span));
+            }
         }
         storage
     }
+}
+
+/// What mangled variables call themselves, where no other of them does.
+fn shown(variables: &[&Variable]) -> FxHashMap<String, String> {
+    let mut n_of: FxHashMap<&str, usize> = FxHashMap::default();
+    let own = |variable: &Variable| {
+        let name = written(&variable.name.text).to_owned();
+        let short = demangled(&name)?.to_owned();
+        Some((name, short))
+    };
+    let all: Vec<(String, String)> = variables.iter().filter_map(|variable| own(variable)).collect();
+    let plain = variables.iter().map(|variable| written(&variable.name.text));
+    for name in all.iter().map(|(_, short)| short.as_str()).chain(plain) {
+        *n_of.entry(name).or_default() += 1;
+    }
+    all.iter().filter(|(_, short)| n_of.get(short.as_str()) == Some(&1)).cloned().collect()
+}
+
+/// Names of `.param` space that something is loaded from, as results of functions are that are not looked at themselves.
+fn passed_names(entry: &Function) -> FxHashSet<&str> {
+    let instructions = entry.body.iter().filter_map(|item| match item {
+        Item::Instruction(instruction) => Some(instruction),
+        Item::Label(_) | Item::Targets { .. } => None,
+    });
+    let loads = instructions.filter(|own| own.opcode.text.starts_with("ld.param"));
+    let memory = loads.flat_map(|own| &own.operands).filter_map(|operand| match &operand.kind {
+        OperandKind::Memory(parts) => parts.first(),
+        _ => None,
+    });
+    memory
+        .filter_map(|part| match &part.kind {
+            OperandKind::Name(name) | OperandKind::Sum(name, _) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect()
 }
 
 /// All names in the operands of a kernel.

@@ -186,7 +186,15 @@ impl Lower<'_, '_> {
         let form = isa::form_of("wgmma.mma_async").unwrap_or_else(|| isa::litmus_form(&kind));
         let (text, opcode_span) = (instruction.opcode.text.clone(), instruction.opcode.span);
         let results = Vec::new();
-        let kind = StatementKind::Instruction(Resolved { text, opcode_span, form, kind, results, operands });
+        let kind = StatementKind::Instruction(Box::new(Resolved {
+            text,
+            opcode_span,
+            calls: Vec::new(),
+            form,
+            kind,
+            results,
+            operands,
+        }));
         self.body.push(instruction.span, kind);
     }
 }

@@ -2,9 +2,7 @@
 
 use super::bits::{At, mask};
 use super::compute::computes;
-use super::harness::MAP_HELP;
 use super::lower::Lower;
-use super::memory::TENSORMAP_BYTES;
 use super::resized;
 use crate::diagnostic::Diagnostic;
 use crate::kernel::program::flat::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
@@ -89,28 +87,6 @@ impl Lower<'_, '_> {
         Err(Box::new(Diagnostic::new("resolve::unknown-name", message, span, "unknown name")))
     }
 
-    /// The address of a parameter, of which tensor maps alone have one: in its own state space, which `cvta.param` leaves.
-    fn parameter_address(&self, (name, number): (&str, usize), span: Span) -> Read<Expression> {
-        let parameter = &self.entry.parameters[number];
-        let is_map = parameter.bytes == TENSORMAP_BYTES;
-        match self.harness.parameters.get(&number).map(|value| &value.kind) {
-            Some(&ExpressionKind::Constant(at)) if is_map => {
-                Ok(At(span).constant(at.wrapping_sub(u128::from(PARAM_WINDOW)), 64))
-            }
-            None if is_map => {
-                let message = format!("nothing says which tensor map parameter {number} is");
-                let error =
-                    Diagnostic::new("validate::import-setting", message, span, "its address is taken")
-                        .with_label(parameter.name.span, "declared here");
-                Err(Box::new(error.with_help(MAP_HELP)))
-            }
-            _ => {
-                let message = format!("the address of the parameter `{name}` is not checked by this version");
-                Err(Box::new(Diagnostic::new("unsupported::ptx-parameter", message, span, "taken here")))
-            }
-        }
-    }
-
     /// A value of which nothing is known but what it is made of.
     pub(super) fn unknown(by: &str, width: Width, of: Vec<Expression>, span: Span) -> Expression {
         Expression {
@@ -149,24 +125,12 @@ impl Lower<'_, '_> {
             "%laneid" => lane(),
             "%warpid" => Self::coordinate(Coordinate::Warpid, span),
             "%nwarpid" => Self::coordinate(Coordinate::Nwarpid, span),
-            "%clusterid" | "%nclusterid" | "%cluster_ctaid" | "%cluster_nctaid"
-                if !self.harness.required.has_flat_grids =>
-            {
-                let message =
-                    format!("`{name}` in a grid of several dimensions is not checked by this version");
-                return Err(Box::new(Diagnostic::new(
-                    "unsupported::ptx-register",
-                    message,
-                    span,
-                    "read here",
-                )));
-            }
-            "%clusterid" | "%cluster_ctaid" if axis != Axis::X => at.constant(0, 32),
-            "%nclusterid" | "%cluster_nctaid" if axis != Axis::X => at.constant(1, 32),
-            "%clusterid" => Self::coordinate(Coordinate::Clusterid, span),
-            "%nclusterid" => Self::coordinate(Coordinate::Nclusterid, span),
-            "%cluster_ctaid" | "%cluster_ctarank" => Self::coordinate(Coordinate::ClusterCtarank, span),
-            "%cluster_nctaid" | "%cluster_nctarank" => Self::coordinate(Coordinate::ClusterNctarank, span),
+            "%clusterid" => along(VectorRegister::Clusterid),
+            "%nclusterid" => along(VectorRegister::Nclusterid),
+            "%cluster_ctaid" => along(VectorRegister::ClusterCtaid),
+            "%cluster_nctaid" => along(VectorRegister::ClusterNctaid),
+            "%cluster_ctarank" => Self::coordinate(Coordinate::ClusterCtarank, span),
+            "%cluster_nctarank" => Self::coordinate(Coordinate::ClusterNctarank, span),
             "%lanemask_eq" => one_bit(),
             "%lanemask_lt" => below(),
             "%lanemask_le" => at.binary(BinaryOp::Or, below(), one_bit()),

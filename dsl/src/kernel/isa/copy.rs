@@ -234,9 +234,16 @@ fn build_wait_all(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -
     let (kind, _) = body.plain(site, AsyncOp::Commit(AsyncGroup::Copy).into())?;
     let text = "cp.async.commit_group".to_owned();
     let (opcode_span, form) = (site.opcode.span, words.form());
-    let instruction =
-        Instruction { text, opcode_span, form, kind, results: Vec::new(), operands: Vec::new() };
-    body.push(site.span, StatementKind::Instruction(instruction));
+    let instruction = Instruction {
+        text,
+        opcode_span,
+        calls: Vec::new(),
+        form,
+        kind,
+        results: Vec::new(),
+        operands: Vec::new(),
+    };
+    body.push(site.span, StatementKind::Instruction(Box::new(instruction)));
     words.rename("cp.async.wait_group");
     let wait = AsyncOp::Wait { group: AsyncGroup::Copy, pending: 0, reads_only: false };
     Ok((InstructionKind::from(wait), Vec::new()))

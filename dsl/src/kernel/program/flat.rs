@@ -37,10 +37,8 @@ pub struct FlatMemory {
 pub struct Required {
     /// Threads per CTA along each axis, as `.reqntid` says.
     pub block: Option<[u32; 3]>,
-    /// CTAs per cluster, as `.reqnctapercluster` says.
-    pub cluster: Option<u32>,
-    /// Whether the text was read for grids of one axis, where an index through all CTAs is one along that axis.
-    pub has_flat_grids: bool,
+    /// CTAs per cluster along each axis, as `.reqnctapercluster` says.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// A launch that a module does not allow.
@@ -56,29 +54,26 @@ pub struct Unlike {
 impl Required {
     /// What about a launch is not as it has to be.
     pub fn unlike(&self, launch: &Launch) -> Option<Unlike> {
-        if let Some(wanted) = self.cluster.filter(|&wanted| wanted != launch.cluster) {
-            let message = format!("this kernel is launched in clusters of {wanted} CTAs, and no others");
-            return Some(Unlike {
-                directive: Some("reqnctapercluster"),
-                message,
-                help: format!("write `cluster: {wanted}`"),
-            });
-        }
-        if let Some(sizes) = self.block.filter(|&sizes| sizes != launch.block()) {
+        let written = |sizes: [u32; 3]| {
             let axes = sizes.iter().rposition(|&size| size > 1).map_or(1, |last| last + 1);
-            let wanted = sizes[..axes].iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let message = format!("this kernel is launched with [{wanted}] threads per CTA, and no others");
-            return Some(Unlike {
-                directive: Some("reqntid"),
-                message,
-                help: format!("write `block: [{wanted}]`"),
-            });
+            sizes[..axes].iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+        };
+        if let Some(sizes) = self.cluster.filter(|&sizes| sizes != launch.cluster()) {
+            let wanted = written(sizes);
+            let message = format!("this kernel is launched in clusters of [{wanted}] CTAs, and no others");
+            let help = if sizes == [sizes[0], 1, 1] {
+                format!("write `cluster: {wanted}`, with that many CTAs along the first axis of the grid")
+            } else {
+                format!("write `cluster: [{wanted}]`, and a `grid` that it divides")
+            };
+            return Some(Unlike { directive: Some("reqnctapercluster"), message, help });
         }
-        let is_deep = self.has_flat_grids && launch.grid.is_some();
-        is_deep.then(|| Unlike {
-            directive: None,
-            message: "the launches that the file declares have grids of one axis, and the kernel was read for those".to_owned(),
-            help: "write a launch with that `grid` in the `import`".to_owned(),
+        let sizes = self.block.filter(|&sizes| sizes != launch.block())?;
+        let wanted = written(sizes);
+        Some(Unlike {
+            directive: Some("reqntid"),
+            message: format!("this kernel is launched with [{wanted}] threads per CTA, and no others"),
+            help: format!("write `block: [{wanted}]`"),
         })
     }
 }

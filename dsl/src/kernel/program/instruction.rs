@@ -12,6 +12,8 @@ pub struct Instruction {
     pub text: String,
     /// Where the opcode (without operands) is.
     pub opcode_span: Span,
+    /// In compiled code, the calls that lead to it, outermost first: the bodies of functions stand where they are called.
+    pub calls: Vec<Span>,
     /// Its row in the table of instructions.
     pub form: &'static Form,
     /// What it does.

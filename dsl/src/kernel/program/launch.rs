@@ -14,6 +14,8 @@ pub struct Launch {
     pub ctas: u32,
     /// CTAs per cluster; divides `ctas`.
     pub cluster: u32,
+    /// The CTAs of a cluster along each axis of the grid, where they do not all lie along its first axis that has more than one.
+    pub cluster_axes: Option<[u32; 3]>,
     /// Warps per CTA.
     pub warps: u32,
     /// Threads per warp, at most 32.
@@ -42,6 +44,7 @@ impl Launch {
             gpus: 1,
             ctas: 1,
             cluster: 1,
+            cluster_axes: None,
             warps: 1,
             lanes: 1,
             block: None,
@@ -64,25 +67,57 @@ impl Launch {
         self.grid.unwrap_or([self.ctas, 1, 1])
     }
 
-    /// The sizes that belong to a special register: of a CTA, or of a grid.
-    pub fn axes(&self, register: VectorRegister) -> [u32; 3] {
-        match register {
-            VectorRegister::Tid | VectorRegister::Ntid => self.block(),
-            VectorRegister::Ctaid | VectorRegister::Nctaid => self.grid(),
+    /// The CTAs of a cluster along each axis.
+    pub fn cluster(&self) -> [u32; 3] {
+        self.cluster_axes.unwrap_or_else(|| {
+            let mut sizes = [1; 3];
+            let first = self.grid().iter().position(|&size| size > 1).unwrap_or(0);
+            sizes[first] = self.cluster;
+            sizes
+        })
+    }
+
+    /// The clusters of a device along each axis.
+    pub fn clusters(&self) -> [u32; 3] {
+        let (grid, cluster) = (self.grid(), self.cluster());
+        std::array::from_fn(|axis| grid[axis] / cluster[axis].max(1))
+    }
+
+    /// The index through all axes of a grid of the CTA of this rank in this cluster. Clusters are counted through the axes as
+    /// CTAs are, and so are the CTAs of one.
+    pub fn ctaid(&self, cluster: u32, rank: u32) -> u32 {
+        if self.cluster_axes.is_none() {
+            // One lies behind the other.
+            return cluster * self.cluster + rank;
         }
+        let (grid, sizes, clusters) = (self.grid(), self.cluster(), self.clusters());
+        let (mut ctaid, mut step, mut cluster, mut rank) = (0, 1, cluster, rank);
+        for axis in 0..3 {
+            ctaid += (cluster % clusters[axis] * sizes[axis] + rank % sizes[axis]) * step;
+            step *= grid[axis];
+            (cluster, rank) = (cluster / clusters[axis], rank / sizes[axis]);
+        }
+        ctaid
     }
 
     /// A special register along one axis, for a thread whose indices through all axes are `tid` and `ctaid`: the first axis
     /// is counted fastest.
     pub fn along(&self, register: VectorRegister, axis: Axis, tid: u32, ctaid: u32) -> u32 {
-        let (sizes, axis) = (self.axes(register), axis as usize);
-        let index = match register {
-            VectorRegister::Tid => tid,
-            VectorRegister::Ctaid => ctaid,
-            VectorRegister::Ntid | VectorRegister::Nctaid => return sizes[axis],
+        let axis = axis as usize;
+        let at = |index: u32, sizes: [u32; 3]| {
+            let step: u32 = sizes[..axis].iter().product();
+            index / step % sizes[axis]
         };
-        let step: u32 = sizes[..axis].iter().product();
-        index / step % sizes[axis]
+        match register {
+            VectorRegister::Tid => at(tid, self.block()),
+            VectorRegister::Ntid => self.block()[axis],
+            VectorRegister::Ctaid => at(ctaid, self.grid()),
+            VectorRegister::Nctaid => self.grid()[axis],
+            VectorRegister::ClusterCtaid => at(ctaid, self.grid()) % self.cluster()[axis],
+            VectorRegister::ClusterNctaid => self.cluster()[axis],
+            VectorRegister::Clusterid => at(ctaid, self.grid()) / self.cluster()[axis],
+            VectorRegister::Nclusterid => self.clusters()[axis],
+        }
     }
 
     /// Sizes along the axes, if they are not all along the first one.
@@ -96,10 +131,10 @@ impl Launch {
         threads.is_multiple_of(lanes.into()).then_some(lanes)
     }
 
-    /// The CTAs of a row of a grid in axes, if they do not divide into clusters, which lie along its first axis.
-    pub fn uneven_row(&self) -> Option<u32> {
-        let row = self.grid?.into_iter().find(|&size| size > 1)?;
-        (!row.is_multiple_of(self.cluster)).then_some(row)
+    /// How many CTAs there are along an axis of the grid, and how many of a cluster, if they do not divide into clusters.
+    pub fn uneven_row(&self) -> Option<(u32, u32)> {
+        let along = self.grid().into_iter().zip(self.cluster());
+        along.into_iter().find(|(ctas, of_cluster)| !ctas.is_multiple_of(*of_cluster))
     }
 
     /// Clusters per device.
@@ -144,6 +179,21 @@ pub enum VectorRegister {
     Ctaid,
     /// CTAs in the grid of one device.
     Nctaid,
+    /// CTA index in its cluster.
+    ClusterCtaid,
+    /// CTAs per cluster.
+    ClusterNctaid,
+    /// Cluster index in the grid of its device.
+    Clusterid,
+    /// Clusters in the grid of one device.
+    Nclusterid,
+}
+
+impl VectorRegister {
+    /// Whether it is a size, the same for all threads of a launch.
+    pub fn is_size(self) -> bool {
+        matches!(self, Self::Ntid | Self::Nctaid | Self::ClusterNctaid | Self::Nclusterid)
+    }
 }
 
 /// PTX special registers (without `%`). Those that are vectors are there along each axis, and counted through all axes.
@@ -187,15 +237,14 @@ impl Coordinate {
     /// Whether it is a dimension of the launch, the same for all its threads.
     pub fn is_dimension(self) -> bool {
         match self {
+            Self::Along(register, _) => register.is_size(),
             Self::Ntid
-            | Self::Along(VectorRegister::Ntid | VectorRegister::Nctaid, _)
             | Self::Nwarpid
             | Self::Nctaid
             | Self::Nclusterid
             | Self::ClusterNctarank
             | Self::Ngpuid => true,
             Self::Tid
-            | Self::Along(VectorRegister::Tid | VectorRegister::Ctaid, _)
             | Self::Laneid
             | Self::Warpid
             | Self::Ctaid

@@ -72,9 +72,16 @@ impl Body<'_> {
         let (kind, results) = built?;
         self.check_extreme_sign(&words, operands, &taken)?;
         let (opcode_span, text, form) = (site.opcode.span, words.text(), words.form());
-        let instruction =
-            Instruction { text, opcode_span, form, kind, results: results.clone(), operands: taken };
-        self.push(span, StatementKind::Instruction(instruction));
+        let instruction = Instruction {
+            text,
+            opcode_span,
+            calls: Vec::new(),
+            form,
+            kind,
+            results: results.clone(),
+            operands: taken,
+        };
+        self.push(span, StatementKind::Instruction(Box::new(instruction)));
         Ok(results)
     }
 

@@ -10,8 +10,8 @@ use crate::span::Span;
 const MAX_THREADS: u64 = 4096;
 const MAX_CTA_THREADS: u64 = 1024;
 const DIMENSIONS: [&str; 5] = ["gpus", "ctas", "cluster", "warps", "lanes"];
-/// Fields in axes, which say how many warps and lanes there are, and how many CTAs.
-const AXES: [&str; 2] = ["block", "grid"];
+/// Fields in axes, which say how many warps and lanes there are, how many CTAs, and how many of each cluster.
+const AXES: [&str; 3] = ["block", "grid", "cluster"];
 /// The field of a launch that is no dimension.
 const COOPERATIVE: &str = "cooperative";
 /// What earlier versions called the shape of a grid; their `ctas` were those of one cluster.
@@ -24,7 +24,10 @@ const WORDS_OF_CUDA: [(&str, &str); 6] = [
     ("blockdim", IN_AXES),
     ("blocks", "write `ctas`"),
     ("gridDim", "write `ctas`, or `grid: [4, 2]` in several dimensions"),
-    ("clusterDim", "write `cluster`: how many CTAs there are in each"),
+    (
+        "clusterDim",
+        "write `cluster`: how many CTAs there are in each, or `cluster: [2, 2]` in several dimensions",
+    ),
 ];
 
 /// How the threads of a CTA are counted.
@@ -53,7 +56,7 @@ impl Body<'_> {
             return Err(self.report(super::body::duplicate_name(text, span, first.span).with_help(help)));
         }
         let mut sizes: [Option<(u64, Span)>; 5] = [None; 5];
-        let mut axes: [Option<([u32; 3], Span)>; 2] = [None; 2];
+        let mut axes: [Option<([u32; 3], Span)>; 3] = [None; 3];
         if fields.iter().any(|(field, _)| RENAMED.contains(&field.text.as_str())) {
             return Err(self.old_shape(fields));
         }
@@ -72,7 +75,20 @@ impl Body<'_> {
             if self.checker.spa_field(&mut spa_fields, field, value)? {
                 continue;
             }
-            if let Some(which) = AXES.iter().position(|name| *name == field.text) {
+            let is_list = matches!(value.kind, ast::ExprKind::List(_));
+            if let (true, "ctas") = (is_list, field.text.as_str()) {
+                let error = Diagnostic::new(
+                    "validate::launch-dimension",
+                    "`ctas` is one number",
+                    value.place.0,
+                    "several here",
+                );
+                return Err(
+                    self.report(error.with_help("write `grid: [4, 2]` for a grid of several dimensions"))
+                );
+            }
+            let in_axes = AXES.iter().position(|name| *name == field.text);
+            if let Some(which) = in_axes.filter(|_| is_list || field.text != "cluster") {
                 if let Some((_, first)) = axes[which] {
                     return Err(self.report(super::body::duplicate_name(&field.text, place, first)));
                 }
@@ -90,7 +106,7 @@ impl Body<'_> {
                 let message = format!("a launch has no `{}`", field.text);
                 let error =
                     Diagnostic::new("validate::launch-dimension", message, place, "unknown dimension");
-                let fields = DIMENSIONS.into_iter().chain([COOPERATIVE, REGISTERS]).chain(AXES);
+                let fields = DIMENSIONS.into_iter().chain([COOPERATIVE, REGISTERS]).chain(["block", "grid"]);
                 let in_cuda = WORDS_OF_CUDA.iter().find(|(word, _)| *word == field.text);
                 return Err(self.report(match super::super::suggest::suggest(&field.text, fields) {
                     _ if in_cuda.is_some() => error.with_help(in_cuda.map_or("", |(_, help)| *help)),
@@ -149,12 +165,16 @@ impl Body<'_> {
         // All products are below the limits checked above, so each factor is, and `cluster` divides `ctas`.
         let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);
         let ctas_per_gpu = small(ctas);
-        let [block, grid] = axes.map(|axes| axes.and_then(|(sizes, _)| Launch::in_axes(sizes)));
+        let [block, grid, _] = axes.map(|axes| axes.and_then(|(sizes, _)| Launch::in_axes(sizes)));
+        let cluster_axes = axes[2]
+            .map(|(sizes, _)| sizes)
+            .filter(|&sizes| sizes != [small(cluster), 1, 1] || grid.is_some());
         let launch = Launch {
             name: text.to_owned(),
             gpus: small(gpus),
             ctas: ctas_per_gpu,
             cluster: small(cluster),
+            cluster_axes,
             warps: small(warps),
             lanes: small(lanes),
             block,
@@ -165,12 +185,12 @@ impl Body<'_> {
             placement: None,
             spa: self.checker.target.spa.then(|| spa_fields.resolve(ctas_per_gpu)),
         };
-        if let (Some(row), Some((_, place))) = (launch.uneven_row(), axes[1]) {
-            let message = format!("a row of {row} CTAs does not divide into clusters of {cluster}");
-            let error = Diagnostic::new("validate::launch-cluster", message, place, "along its first axis");
+        if let (Some((row, of_cluster)), Some((_, place))) = (launch.uneven_row(), axes[2].or(axes[1])) {
+            let message = format!("a row of {row} CTAs does not divide into clusters of {of_cluster}");
+            let error = Diagnostic::new("validate::launch-cluster", message, place, "along one axis");
             return Err(self.report(error.with_help(
-                "clusters lie along the first axis of a grid that has more than one CTA: make that number a multiple of \
-                 `cluster`",
+                "`cluster: 2` lies along the first axis of a grid that has more than one CTA, and `cluster: [2, 2]` along \
+                 the axes that it names: make each size of the grid a multiple of the cluster's",
             )));
         }
         Ok(launch)
@@ -206,7 +226,9 @@ impl Body<'_> {
             }
         }
         let all = sizes.iter().map(|&size| u64::from(size)).fold(1, u64::saturating_mul);
-        let counts = if field.text == "block" {
+        let counts = if field.text == "cluster" {
+            vec![("cluster", all)]
+        } else if field.text == "block" {
             let Some(lanes) = Launch::lanes_of(all).map(u64::from) else {
                 let message = format!("a block of {all} threads has a warp that is not full");
                 let error =

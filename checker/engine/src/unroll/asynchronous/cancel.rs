@@ -143,16 +143,21 @@ impl Unroller<'_> {
                 if step.state.live == TermPool::FALSE {
                     return Ok(());
                 }
-                let row = self.graph.hierarchy.launch_of(self.agent).grid.map(|[x, ..]| x);
+                let launch = self.graph.hierarchy.launch_of(self.agent);
+                let ([row, ..], [along, ..], [of_cluster, ..]) =
+                    (launch.clusters(), launch.grid(), launch.cluster());
+                let (is_flat, n_ctas) = (launch.grid.is_none(), launch.cluster);
                 let terms = &mut self.graph.terms;
                 let ctaid = terms.extract(value, CTAID_AT, 32);
-                match row {
-                    // A response counts the CTAs of a grid through its axes, and this is the first one.
-                    Some(row) => {
-                        let row = terms.constant(u128::from(row), 32);
-                        terms.binary(BinaryOp::Remainder, ctaid, row)
-                    }
-                    None => ctaid,
+                // A response counts CTAs by clusters and the clusters through the axes of the grid, and this is the first one.
+                if is_flat || along == 1 {
+                    if is_flat { ctaid } else { terms.constant(0, 32) }
+                } else {
+                    let [n_ctas, row, of_cluster] =
+                        [n_ctas, row, of_cluster].map(|number| terms.constant(u128::from(number), 32));
+                    let cluster = terms.binary(BinaryOp::Divide, ctaid, n_ctas);
+                    let column = terms.binary(BinaryOp::Remainder, cluster, row);
+                    terms.binary(BinaryOp::Multiply, column, of_cluster)
                 }
             }
         };
