@@ -108,6 +108,7 @@ fn each_weaker_instruction_is_found() {
         ("exchange", (1, "ld.acquire", "ld.relaxed"), "race::uniform", "ld.acquire.gpu.b32"),
         ("exchange", (1, "st.release.gpu", "st.release.cta"), "race::scope-too-narrow", "st.release.gpu.b32"),
         ("exchange", (200, "bar.sync", "// bar.sync"), "race::uniform", "__syncthreads();"),
+        ("dependent", (1, "griddepcontrol.wait;", ""), "race::grid-dependency", ""),
         ("multicast", (1, "acquire.cluster", "acquire.cta"), "race::scope-too-narrow", ""),
         ("multicast", (40, "mov.u32 \t%r4, 1;", "mov.u32 \t%r4, 2;"), "deadlock::phase-never-completes", ""),
         (

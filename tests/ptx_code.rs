@@ -357,3 +357,62 @@ fn clusters_lie_along_the_axes_that_are_named() {
         assert!(found.contains(why), "{launch}: {found}");
     }
 }
+
+/// Imports that a program launches: order comes from streams and events, and memory is that of the file.
+#[test]
+fn programs_launch_compiled_kernels() {
+    let module = ".version 9.0
+.target sm_90
+DECLARED
+.visible .entry put(.param .u64 p, .param .u32 n) {
+    .reg .b32 %r<4>; .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n];
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+.visible .entry add(.param .u64 p, .param .u64 q) {
+    .reg .b32 %r<4>; .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [q];
+    ld.global.u32 %r1, [%rd1];
+    USED
+    add.s32 %r2, %r1, 1;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}
+";
+    let of = |(declared, used): (&str, &str), objects: &str, program: &str| {
+        let module = module.replace("DECLARED", declared).replace("USED", used);
+        let harness = format!(
+            "{objects} global x: u32 = 0; global y: u32 = 0;
+             import \"k.ptx\" entry put as put {{ launch {{ ctas: 1 }} param 0 = &x; param 1 in 0..=9; }}
+             import \"k.ptx\" entry add as add {{ launch {{ ctas: 1 }} param 0 = &x; param 1 = &y; }}
+             program both {{ {program} }}"
+        );
+        match check(Source::text("k.fence", harness).with("k.ptx", module), &Options::default()) {
+            Ok(report) => {
+                let codes: Vec<String> = report.findings().map(|own| own.code.to_owned()).collect();
+                (Some(report.verdict()), codes)
+            }
+            Err(error) => (None, vec![error.to_string()]),
+        }
+    };
+    let plain = ("", "");
+    let proved =
+        |program: &str| assert_eq!(of(plain, "", program), (Some(Verdict::Proved), vec![]), "{program}");
+    proved("stream s; launch put(4) on s; launch add on s; final { assert [y] == 5; }");
+    proved(
+        "stream s; stream t; event e; launch put(4) on s; record e on s; wait e on t; launch add on t; \
+         final { assert [y] == 5; }",
+    );
+    let apart = "stream s; stream t; launch put(4) on s; launch add on t;";
+    assert_eq!(of(plain, "", apart), (Some(Verdict::Violated), vec!["race::uniform".to_owned()]));
+    let (verdict, found) = of(plain, "", "launch put(10);");
+    assert!(verdict.is_none() && found[0].contains("is in 0..=9"), "{found:?}");
+    // What the module declares belongs to both kernels, so that the file has to say it.
+    let shared = (".global .align 4 .u32 shared_by_all;", "ld.global.u32 %r1, [shared_by_all];");
+    let program = "launch put(4); launch add; final { assert [y] == 1; }";
+    let (verdict, found) = of(shared, "", program);
+    assert!(verdict.is_none() && found[0].contains("belongs to all kernels of its module"), "{found:?}");
+    let declared = "global shared_by_all: u32 = 0;";
+    assert_eq!(of(shared, declared, program), (Some(Verdict::Proved), vec![]));
+}

@@ -64,11 +64,23 @@ pub fn resolve(
     if let Some(main) = files.last() {
         let launched = host::launched_names(main);
         for item in files.iter().flat_map(|file| &file.items) {
-            let ItemKind::Kernel(kernel) = &item.kind else { continue };
-            parts.known.push(kernel.name.text.clone());
-            if launched.contains(&kernel.name.text) {
-                let part = parts.kernels.push(checker.resolve_kernel(kernel));
-                parts.names.entry(kernel.name.text.clone()).or_insert(part);
+            let name = match &item.kind {
+                ItemKind::Kernel(kernel) => &kernel.name.text,
+                ItemKind::Import(import) => &import.name.text,
+                _ => continue,
+            };
+            parts.known.push(name.clone());
+            if !launched.contains(name) {
+                continue;
+            }
+            let kernel = match &item.kind {
+                ItemKind::Kernel(kernel) => Some(checker.resolve_kernel(kernel)),
+                ItemKind::Import(import) => checker.resolve_part(import, modules),
+                _ => None,
+            };
+            if let Some(kernel) = kernel {
+                let part = parts.kernels.push(kernel);
+                parts.names.entry(name.clone()).or_insert(part);
             }
         }
         for item in &main.items {
@@ -77,7 +89,9 @@ pub fn resolve(
                     kernels.push(checker.resolve_kernel(kernel));
                 }
                 ItemKind::Program(program) => kernels.push(checker.resolve_program(program, &parts)),
-                ItemKind::Import(import) => kernels.extend(checker.resolve_import(import, modules)),
+                ItemKind::Import(import) if !launched.contains(&import.name.text) => {
+                    kernels.extend(checker.resolve_import(import, modules));
+                }
                 _ => {}
             }
         }
@@ -181,6 +195,11 @@ impl Checker {
         }
         self.target = target;
         Ok(outer)
+    }
+
+    /// How many storages all kernels have in common.
+    pub(in crate::kernel) fn n_common(&self) -> usize {
+        self.common.storages.len()
     }
 
     /// Goes back to a target.

@@ -4,7 +4,7 @@ use super::lower::Lower;
 use super::memory::{Memory, TENSORMAP_BYTES};
 use super::resized;
 use crate::diagnostic::Diagnostic;
-use crate::index::IndexVec;
+use crate::index::{Id as _, IndexVec};
 use crate::kernel::ast::{self, SettingValue, StatementKind as Ast};
 use crate::kernel::program::{
     ElementKind, Expression, ExpressionKind, FlatMemory, Kernel, Launch, Parameter, Required,
@@ -15,7 +15,7 @@ use crate::ptx::Module;
 use crate::ptx::module::{Function, Variable, demangled};
 use crate::sorted::SortedMap;
 use crate::span::Span;
-use crate::vocabulary::Proxy;
+use crate::vocabulary::{Proxy, Space};
 
 /// How a kernel is given a tensor map.
 pub(super) const MAP_HELP: &str = "a tensor map is declared outside of the `import`, one by one: `global a[64][256]: u16;` and \
@@ -82,6 +82,40 @@ impl Checker {
         let kernel = self.import_kernel(import, module, entry);
         self.set_target(outer);
         kernel.ok()
+    }
+
+    /// An `import` that programs launch; `None` after an error.
+    ///
+    /// What a module declares in global memory belongs to all its kernels, and each of these has its own: so the file has to
+    /// declare it.
+    pub(in crate::kernel) fn resolve_part(
+        &mut self,
+        import: &ast::Import,
+        modules: &Modules,
+    ) -> Option<Kernel> {
+        let kernel = self.resolve_import(import, modules)?;
+        let module = modules.get(&import.path.place.0)?;
+        let n_common = self.n_common();
+        let own = kernel.objects.iter().filter(|object| object.storage.index() >= n_common);
+        let is_global = |name: &str| {
+            let of_module = module.variables.iter().find(|variable| variable.name.text == name);
+            of_module.is_some_and(|variable| matches!(variable.space.as_str(), "global" | "const"))
+        };
+        let mut own = own.filter(|object| object.space == Space::Global && is_global(&object.name));
+        if let Some(object) = own.next() {
+            let message = format!("`{}` belongs to all kernels of its module", object.name);
+            let error =
+                Diagnostic::new("unsupported::ptx-declaration", message, object.span, "declared here")
+                    .with_label(import.name.place.0, "launched by a program");
+            self.report(error.with_help(format!(
+                "declare `global {}[{}]: u8 = 0;` outside of the `import`, with the type that it has: it takes its place in \
+                 all kernels",
+                object.name,
+                kernel.storages[object.storage].size_bytes
+            )));
+            return None;
+        }
+        Some(kernel)
     }
 
     fn find_entry<'m>(&mut self, import: &ast::Import, module: &'m Module) -> Option<&'m Function> {
