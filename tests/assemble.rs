@@ -143,6 +143,36 @@ fn axes_are_computed_from_the_one_that_is_launched() {
     }
 }
 
+/// Clusters that lie along two axes are launched along one, and say themselves where each CTA is.
+#[test]
+fn clusters_of_two_axes_are_launched_along_one() {
+    let ours = |third: u32| {
+        format!(
+            "//! target sm_90
+            global out[8]: u32 = 0;
+            kernel k {{
+                launch {{ grid: [4, 2], cluster: [2, 2] }}
+                shared box: u32;
+                barrier.cluster.arrive; barrier.cluster.wait;
+                st.weak.shared::cluster.u32 [mapa(box, cluster_ctarank ^ 2)], ctaid.x * 10 + ctaid.y;
+                barrier.cluster.arrive; barrier.cluster.wait;
+                let v = ld.weak.shared::cta.u32 [box];
+                st.weak [out[ctaid]], v + 100 * clusterid.x + 1000 * cluster_ctaid.y;
+                final {{ assert [out[0]] == 1 && [out[3]] == {third} && [out[6]] == 1120; }}
+            }}"
+        )
+    };
+    for (third, expected) in [(131, Verdict::Proved), (130, Verdict::Violated)] {
+        let text = ours(third);
+        let texts = [("axes.fence", text.as_str())];
+        let file = File::read("axes.fence", &texts).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+        let made = file.assembled(Purpose::Kernel).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+        let whole = harness(&made);
+        let again = verdict("k.fence", &[("k.fence", whole.as_str()), ("k.ptx", made.text.as_str())]);
+        assert_eq!((verdict("axes.fence", &texts).0, again.0), (expected, expected), "{}", made.text);
+    }
+}
+
 /// A harness says which conditions it has not.
 #[test]
 fn a_condition_that_a_harness_cannot_say_is_named() {

@@ -6,6 +6,7 @@
 use super::super::State;
 use super::super::Unroller;
 use super::super::expression::Frame;
+use super::super::live::registers_of;
 use super::super::loops::Shape;
 use crate::event::term::mask;
 use crate::work::{self, Work};
@@ -13,6 +14,8 @@ use fencepost_dsl::kernel::program::{
     BinaryOp, Expression, ExpressionKind, LoopId, RegisterId, Statement, StatementKind, UnaryOp, Width,
 };
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Rounds after which a loop counts as one that may go on for ever.
 const ROUNDS_MAX: u32 = 1 << 16;
@@ -24,19 +27,41 @@ type Range = (u128, u128);
 /// What registers may be; one that is absent may be anything.
 type Ranges = SortedMap<RegisterId, Range>;
 
-/// What is known of the same loop with the same registers at its head.
-pub type Memo = rustc_hash::FxHashMap<(LoopId, Vec<(RegisterId, Range)>), bool>;
+/// What is known of loops.
+#[derive(Default)]
+pub struct Memo {
+    /// Whether one ends, with the same registers at its head.
+    known: FxHashMap<(LoopId, Vec<(RegisterId, Range)>), bool>,
+    loops: FxHashMap<LoopId, Arc<Registers>>,
+}
+
+/// The registers of a loop.
+struct Registers {
+    /// Those that it sets.
+    assigned: SortedSet<RegisterId>,
+    /// Those on which it depends where a round goes. Others may change for ever, as the time that a poll sleeps does.
+    relevant: SortedSet<RegisterId>,
+}
+
+impl Registers {
+    fn of(shape: &Shape<'_>) -> Self {
+        let mut assigned = SortedSet::new();
+        note_assigned(shape.prelude, &mut assigned);
+        note_assigned(shape.body, &mut assigned);
+        Self { assigned, relevant: relevant(shape) }
+    }
+}
 
 pub fn ends(unroller: &mut Unroller<'_>, state: &State, frame: &Frame<'_>, shape: &Shape<'_>) -> bool {
-    let mut assigned = SortedSet::new();
-    note_assigned(shape.prelude, &mut assigned);
-    note_assigned(shape.body, &mut assigned);
+    let own = unroller.ending.loops.entry(shape.id).or_insert_with(|| Arc::new(Registers::of(shape))).clone();
+    let Registers { assigned, relevant } = &*own;
     if !assigned.iter().any(|&register| unroller.is_carried(shape, register)) {
         return false;
     }
     let mut ranges = Ranges::new();
     for register in frame.registers.ids() {
         if let Some(value) = state.env.get(register)
+            && relevant.contains(&register)
             && unroller.is_carried(shape, register)
         {
             let (min, max) = unroller.graph.terms.range(value);
@@ -47,19 +72,20 @@ pub fn ends(unroller: &mut Unroller<'_>, state: &State, frame: &Frame<'_>, shape
         }
     }
     let key = (shape.id, ranges.iter().map(|(&register, &range)| (register, range)).collect::<Vec<_>>());
-    if let Some(&known) = unroller.ending.get(&key) {
+    if let Some(&known) = unroller.ending.known.get(&key) {
         return known;
     }
-    let mut rounds = Rounds { unroller, uses_place: false };
+    let mut rounds = Rounds { unroller, relevant, uses_place: false };
     let ended = rounds.run_out(ranges, shape);
     if !rounds.uses_place {
-        unroller.ending.insert(key, ended);
+        unroller.ending.known.insert(key, ended);
     }
     ended
 }
 
 struct Rounds<'a, 'u> {
     unroller: &'a Unroller<'u>,
+    relevant: &'a SortedSet<RegisterId>,
     /// Whether it depends on which thread it is.
     uses_place: bool,
 }
@@ -108,6 +134,7 @@ impl Rounds<'_, '_> {
     /// What registers may be behind a statement; `None` if nothing comes to what is behind it.
     fn statement(&mut self, mut ranges: Ranges, statement: &Statement) -> Option<Ranges> {
         match &statement.kind {
+            StatementKind::Assign { register, .. } if !self.relevant.contains(register) => Some(ranges),
             StatementKind::Assign { register, value } => {
                 let range = self.range(&ranges, value);
                 ranges.insert(*register, range);
@@ -253,6 +280,47 @@ fn shift(a: u128, by: u128, width: Width, shifted: fn(u128, u32) -> Option<u128>
     match u32::try_from(by) {
         Ok(by) if by < u32::from(width) => shifted(a, by).unwrap_or(0),
         _ => 0,
+    }
+}
+
+/// The registers of which conditions are made, and those of which these are.
+fn relevant(shape: &Shape<'_>) -> SortedSet<RegisterId> {
+    let mut found = registers_of(shape.condition);
+    let mut assigned: Vec<(RegisterId, SortedSet<RegisterId>)> = Vec::new();
+    for statements in [shape.prelude, shape.body] {
+        note_conditions(statements, &mut found, &mut assigned);
+    }
+    loop {
+        let n_before = found.len();
+        for (register, of) in &assigned {
+            if found.contains(register) {
+                found.extend(of.iter().copied());
+            }
+        }
+        if found.len() == n_before {
+            return found;
+        }
+    }
+}
+
+/// The registers of conditions, and what each register that is set there is made of. Loops in it are not run, so that nothing
+/// is known behind them of what they set.
+fn note_conditions(
+    statements: &[Statement],
+    conditions: &mut SortedSet<RegisterId>,
+    assigned: &mut Vec<(RegisterId, SortedSet<RegisterId>)>,
+) {
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Assign { register, value } => assigned.push((*register, registers_of(value))),
+            StatementKind::If { condition, then, otherwise } => {
+                conditions.extend(registers_of(condition).iter().copied());
+                note_conditions(then, conditions, assigned);
+                note_conditions(otherwise, conditions, assigned);
+            }
+            StatementKind::Assume(condition) => conditions.extend(registers_of(condition).iter().copied()),
+            _ => {}
+        }
     }
 }
 
