@@ -171,3 +171,37 @@ fn arrivals_that_were_added_agree() {
     Switched { kernel: tracked, on: Treatment::DEFAULT, off, used: "counted", is_used }
         .agree(&suite, FEATURES);
 }
+
+/// A register that changes for ever, and on which it does not depend where a round goes, is not run through round by round.
+#[test]
+fn what_decides_nothing_is_not_followed() {
+    let text = |condition: &str| {
+        format!(
+            "kernel k {{
+    launch {{ ctas: 2, lanes: 8, cooperative: true }}
+    global flag[4]: u32 = 0;
+    global spent[8]: u32 = 0;
+    if ctaid == 0 {{
+        for i in 0..4 {{
+            if laneid == 0 {{ st.release.gpu [flag[i]], 1; }}
+        }}
+    }} else {{
+        var at = laneid;
+        loop {{
+            let v = ld.acquire.gpu [flag[at % 4]];
+            at = at + 5;
+            if {condition} {{ break; }}
+        }}
+        st.weak [spent[laneid]], at;
+    }}
+}}
+"
+        )
+    };
+    let checked = |condition: &str| outcome(&text(condition), Treatment::DEFAULT).expect("it is well-formed");
+    let walk = checked("v == 1");
+    assert_eq!(walk.verdict, Verdict::ProvedUpToBound);
+    assert!(walk.statistics.steps < 5_000_000, "{} steps", walk.statistics.steps);
+    // A count that a condition is made of is followed to its end: so many tries, and no more.
+    assert_eq!(checked("v == 1 || at >= laneid + 15").verdict, Verdict::Proved);
+}
