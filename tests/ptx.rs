@@ -497,7 +497,7 @@ fn no_module_makes_an_import_panic() {
         "+",
         "99999999999",
     ];
-    for name in ["spin_lock", "grid_sync", "message", "last_block"] {
+    for name in ["spin_lock", "grid_sync", "message", "last_block", "exchange"] {
         let harness = text(&format!("{name}.fence"));
         let module = text(&module_of(&harness));
         // The body is where instructions are; what is behind it is for debuggers.
