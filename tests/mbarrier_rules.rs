@@ -110,6 +110,11 @@ fn bytes_out_of_range() {
     let fine = kernel("1", "", &format!("{half} {done} {half} {done} {ARRIVE}"), &wait(0));
     let broken = kernel("2", "", &format!("{half} {done} {ARRIVE}"), &format!("{half} {done} {ARRIVE}"));
     separates("mbarrier::tx-out-of-range", &broken, &fine);
+    // Below, where more is delivered than was announced, and nobody waits.
+    let few = "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [m], 16;";
+    let fine = kernel("1", "", &format!("{few} {done}"), "");
+    let broken = kernel("1", "", &format!("{few} {done} {done}"), "");
+    separates("mbarrier::tx-out-of-range", &broken, &fine);
 }
 
 /// UB-M11: a state is good for one phase more.

@@ -14,7 +14,7 @@
 //!   time when the phase ends;
 //!   Nor does it matter
 //!   - if each completion is of more bytes than all that may be announced in its phase, and each arrival there announces some:
-//!     before the first completion something is announced and left, and from then on it is negative for good;
+//!     before the first completion something is announced and left, and from then on it is negative for good, within its range;
 //!   - if all completions are of as many bytes, of which each announcement is a multiple, and each surely comes after all
 //!     arrivals of its phase: from the last of them on the tx-count falls by steps that end at 0, so that it is stated that it
 //!     is not negative once all have arrived;
@@ -61,7 +61,7 @@ pub fn exactness(
         Exactness::No
     } else if completes_what_is_announced(terms, operations, seen, met) {
         Exactness::Yes
-    } else if never_balances(operations) {
+    } else if never_balances(operations) && stays_in_range_below(operations) {
         Exactness::NeverBalanced
     } else if falls_by_steps(operations, seen, met) {
         Exactness::IfNeverNegative
@@ -183,8 +183,18 @@ fn completes_what_is_announced(
     })
 }
 
+/// Whether the bytes that are announced in each phase are in the range of the tx-count.
 fn stays_in_range(operations: &[(Operation, Interval)]) -> bool {
-    let total: i64 = operations.iter().map(|(operation, _)| operation.kind.bytes().max(0)).sum();
+    are_in_range(operations, &|operation| operation.kind.bytes().max(0))
+}
+
+/// … and those that are delivered, by which it may become negative where more come than are announced.
+fn stays_in_range_below(operations: &[(Operation, Interval)]) -> bool {
+    are_in_range(operations, &|operation| -operation.kind.bytes().min(0))
+}
+
+fn are_in_range(operations: &[(Operation, Interval)], bytes_of: &dyn Fn(&Operation) -> i64) -> bool {
+    let total: i64 = operations.iter().map(|(operation, _)| bytes_of(operation)).sum();
     if total <= TX_MAX {
         return true;
     }
@@ -195,7 +205,7 @@ fn stays_in_range(operations: &[(Operation, Interval)]) -> bool {
     };
     (0..=last).all(|phase| {
         let of_phase = operations.iter().filter(|(_, interval)| interval.contains(phase));
-        of_phase.map(|(operation, _)| operation.kind.bytes().max(0)).sum::<i64>() <= TX_MAX
+        of_phase.map(|(operation, _)| bytes_of(operation)).sum::<i64>() <= TX_MAX
     })
 }
 
