@@ -116,6 +116,16 @@ fn side<'a>(file: &'a File, launch: &'a Launch) -> Side<'a> {
     Side { program: &file.program, kernel: file.kernel(), launch, unroll: 2, max_events: 1_000_000 }
 }
 
+/// A kernel has a verdict, and so has what is written of it.
+fn is_what_is_written(text: &str, expected: Verdict) {
+    let texts = [("k.fence", text)];
+    let file = File::read("k.fence", &texts).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+    let made = file.assembled(Purpose::Kernel).unwrap_or_else(|errors| panic!("{}", errors[0].message));
+    let whole = harness(&made);
+    let again = verdict("k.fence", &[("k.fence", whole.as_str()), ("k.ptx", made.text.as_str())]);
+    assert_eq!((verdict("k.fence", &texts).0, again.0), (expected, expected), "{}", made.text);
+}
+
 /// What is written is launched along one axis; where a thread is along several is computed, also behind a branch.
 #[test]
 fn axes_are_computed_from_the_one_that_is_launched() {
@@ -134,12 +144,7 @@ fn axes_are_computed_from_the_one_that_is_launched() {
     };
     for (second, expected) in [(37, Verdict::Proved), (38, Verdict::Violated)] {
         let text = ours(second);
-        let texts = [("axes.fence", text.as_str())];
-        let file = File::read("axes.fence", &texts).unwrap_or_else(|errors| panic!("{}", errors[0].message));
-        let made = file.assembled(Purpose::Kernel).unwrap_or_else(|errors| panic!("{}", errors[0].message));
-        let whole = harness(&made);
-        let again = verdict("k.fence", &[("k.fence", whole.as_str()), ("k.ptx", made.text.as_str())]);
-        assert_eq!((verdict("axes.fence", &texts).0, again.0), (expected, expected), "{}", made.text);
+        is_what_is_written(&text, expected);
     }
 }
 
@@ -164,12 +169,7 @@ fn clusters_of_two_axes_are_launched_along_one() {
     };
     for (third, expected) in [(131, Verdict::Proved), (130, Verdict::Violated)] {
         let text = ours(third);
-        let texts = [("axes.fence", text.as_str())];
-        let file = File::read("axes.fence", &texts).unwrap_or_else(|errors| panic!("{}", errors[0].message));
-        let made = file.assembled(Purpose::Kernel).unwrap_or_else(|errors| panic!("{}", errors[0].message));
-        let whole = harness(&made);
-        let again = verdict("k.fence", &[("k.fence", whole.as_str()), ("k.ptx", made.text.as_str())]);
-        assert_eq!((verdict("axes.fence", &texts).0, again.0), (expected, expected), "{}", made.text);
+        is_what_is_written(&text, expected);
     }
 }
 

@@ -420,18 +420,8 @@ fn proxy_of(opcode: &str) -> Proxy {
 }
 
 fn instruction(opcode: &Name, kind: InstructionKind) -> StatementKind {
-    let (text, opcode_span) = (opcode.text.clone(), opcode.span);
     let form = isa::litmus_form(&kind);
-    let (results, operands) = (Vec::new(), Vec::new());
-    StatementKind::Instruction(Box::new(Instruction {
-        text,
-        opcode_span,
-        calls: Vec::new(),
-        form,
-        kind,
-        results,
-        operands,
-    }))
+    Instruction::statement((opcode.text.clone(), opcode.span), form, kind, (Vec::new(), Vec::new()))
 }
 
 /// The low 32 bits, as barrier operands are.

@@ -78,7 +78,7 @@ pub struct Call<'i> {
 impl<'i> Call<'i> {
     /// Of an instruction that is one.
     pub fn of(instruction: &'i Instruction) -> Option<Self> {
-        if instruction.opcode.text.split('.').next() != Some("call") {
+        if instruction.mnemonic() != "call" {
             return None;
         }
         let group = |operand: &'i Operand| match &operand.kind {
@@ -209,21 +209,6 @@ impl Renaming {
             *text = format!("{text}@{}", self.base);
         }
     }
-
-    fn operand(&self, operand: &mut Operand) {
-        match &mut operand.kind {
-            OperandKind::Name(text) | OperandKind::Sum(text, _) => self.text(text),
-            OperandKind::Memory(parts) | OperandKind::Vector(parts) | OperandKind::Group(parts) => {
-                parts.iter_mut().for_each(|part| self.operand(part));
-            }
-            OperandKind::Pair(first, second) => {
-                self.operand(first);
-                self.operand(second);
-            }
-            OperandKind::Not(inner) => self.operand(inner),
-            OperandKind::Integer(_) | OperandKind::Float(..) => {}
-        }
-    }
 }
 
 /// Adds a callee's body to its caller's.
@@ -295,25 +280,15 @@ fn put(
     }
     let last = body.len();
     for (at, mut item) in body.into_iter().enumerate() {
-        match &mut item {
-            Item::Label(name) => renaming.text(&mut name.text),
-            Item::Targets { label, names, .. } => {
-                renaming.text(&mut label.text);
-                names.iter_mut().for_each(|name| renaming.text(&mut name.text));
-            }
-            Item::Instruction(own) => {
-                if let Some((guard, _)) = &mut own.guard {
-                    renaming.text(&mut guard.text);
+        item.each_name_mut(&mut |text| renaming.text(text));
+        if let Item::Instruction(own) = &mut item {
+            if own.mnemonic() == "ret" {
+                if at + 1 < last || own.guard.is_some() {
+                    to.body.push(jump(own.guard.take(), own.span));
                 }
-                if own.opcode.text.split('.').next() == Some("ret") {
-                    if at + 1 < last || own.guard.is_some() {
-                        to.body.push(jump(own.guard.take(), own.span));
-                    }
-                    continue;
-                }
-                own.operands.iter_mut().for_each(|operand| renaming.operand(operand));
-                own.calls.insert(0, span);
+                continue;
             }
+            own.calls.insert(0, span);
         }
         to.body.push(item);
     }

@@ -213,6 +213,86 @@ pub enum OperandKind {
     Not(Box<Operand>),
 }
 
+impl Item {
+    /// Changes each name in it, of its label, its guard and its operands.
+    pub fn each_name_mut(&mut self, change: &mut impl FnMut(&mut String)) {
+        match self {
+            Self::Label(name) => change(&mut name.text),
+            Self::Targets { label, names, .. } => {
+                change(&mut label.text);
+                names.iter_mut().for_each(|name| change(&mut name.text));
+            }
+            Self::Instruction(instruction) => {
+                if let Some((guard, _)) = &mut instruction.guard {
+                    change(&mut guard.text);
+                }
+                instruction.operands.iter_mut().for_each(|operand| operand.each_name_mut(change));
+            }
+        }
+    }
+}
+
+impl Instruction {
+    /// The first word of its opcode.
+    pub fn mnemonic(&self) -> &str {
+        self.opcode.text.split('.').next().unwrap_or_default()
+    }
+}
+
+impl Function {
+    /// Its instructions, in order.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        self.body.iter().filter_map(|item| match item {
+            Item::Instruction(instruction) => Some(instruction),
+            Item::Label(_) | Item::Targets { .. } => None,
+        })
+    }
+}
+
+impl Operand {
+    /// Each name in it: of registers, variables, labels, functions.
+    pub fn each_name<'o>(&'o self, found: &mut impl FnMut(&'o str)) {
+        match &self.kind {
+            OperandKind::Name(name) | OperandKind::Sum(name, _) => found(name),
+            OperandKind::Memory(parts) | OperandKind::Vector(parts) | OperandKind::Group(parts) => {
+                parts.iter().for_each(|part| part.each_name(found));
+            }
+            OperandKind::Pair(first, second) => {
+                first.each_name(found);
+                second.each_name(found);
+            }
+            OperandKind::Not(inner) => inner.each_name(found),
+            OperandKind::Integer(_) | OperandKind::Float(..) => {}
+        }
+    }
+
+    /// Changes each name in it.
+    pub fn each_name_mut(&mut self, change: &mut impl FnMut(&mut String)) {
+        match &mut self.kind {
+            OperandKind::Name(name) | OperandKind::Sum(name, _) => change(name),
+            OperandKind::Memory(parts) | OperandKind::Vector(parts) | OperandKind::Group(parts) => {
+                parts.iter_mut().for_each(|part| part.each_name_mut(change));
+            }
+            OperandKind::Pair(first, second) => {
+                first.each_name_mut(change);
+                second.each_name_mut(change);
+            }
+            OperandKind::Not(inner) => inner.each_name_mut(change),
+            OperandKind::Integer(_) | OperandKind::Float(..) => {}
+        }
+    }
+
+    /// Of a name in brackets, the name and how far behind it.
+    pub fn place(&self) -> Option<(&str, i128)> {
+        let OperandKind::Memory(parts) = &self.kind else { return None };
+        match parts.as_slice() {
+            [Self { kind: OperandKind::Name(name), .. }] => Some((name, 0)),
+            [Self { kind: OperandKind::Sum(name, offset), .. }] => Some((name, *offset)),
+            _ => None,
+        }
+    }
+}
+
 impl PartialEq for Operand {
     /// Equal up to places.
     fn eq(&self, other: &Self) -> bool {

@@ -1,7 +1,7 @@
 //! `fencepost new --from k.ptx`: a kernel file that imports the kernels of a PTX module, with all that can be inferred of how
 //! they are launched and what they are given, and a comment at what cannot.
 
-use super::parameters::{Parameters, Slot, has, instructions};
+use super::parameters::{Parameters, Slot, has};
 use super::tensors;
 use fencepost::event::EventKind;
 use fencepost::library;
@@ -245,7 +245,7 @@ fn launch(entry: &Function) -> String {
 
 /// Whether a kernel reads a special register.
 fn reads_special(entry: &Function, register: &str) -> bool {
-    instructions(entry).any(|instruction| {
+    entry.instructions().any(|instruction| {
         let is = |operand: &Operand| matches!(&operand.kind, OperandKind::Name(name) if name == register);
         instruction.operands.iter().any(is)
     })
@@ -257,7 +257,7 @@ fn tells_blocks_apart(entry: &Function) -> bool {
         ["x", "y", "z"].iter().any(|axis| reads_special(entry, &format!("%{register}.{axis}")))
     });
     by_place
-        || instructions(entry).any(|instruction| {
+        || entry.instructions().any(|instruction| {
             let words: Vec<&str> = instruction.opcode.text.split('.').collect();
             matches!(words[0], "atom" | "red") && !words.iter().any(|word| word.starts_with("shared"))
         })
@@ -296,7 +296,7 @@ fn environment(entry: &Function) -> Option<u32> {
             _ => None,
         }
     }
-    instructions(entry).flat_map(|instruction| instruction.operands.iter().filter_map(of)).max()
+    entry.instructions().flat_map(|instruction| instruction.operands.iter().filter_map(of)).max()
 }
 
 /// How many bytes of each object a run touches, as far as addresses are numbers; nothing where it cannot be run.

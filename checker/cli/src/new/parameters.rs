@@ -1,7 +1,7 @@
 //! What a kernel is given, as its instructions use it: parameters, and the fields of those that are structures.
 
 use super::tensors::{MAP_BYTES, Map};
-use fencepost_dsl::ptx::module::{Function, Instruction, Item, Operand, OperandKind, Type};
+use fencepost_dsl::ptx::module::{Function, Instruction, Operand, OperandKind, Type};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
 /// What stands for all local memory among the names of registers.
@@ -52,8 +52,11 @@ impl<'e> Parameters<'e> {
         };
         for (number, parameter) in entry.parameters.iter().enumerate() {
             let is_loaded = || {
-                instructions(entry).filter(|own| own.opcode.text.starts_with("ld.param")).any(|own| {
-                    own.operands.last().and_then(place).is_some_and(|(name, _)| *name == parameter.name.text)
+                entry.instructions().filter(|own| own.opcode.text.starts_with("ld.param")).any(|own| {
+                    own.operands
+                        .last()
+                        .and_then(Operand::place)
+                        .is_some_and(|(name, _)| name == parameter.name.text)
                 })
             };
             if parameter.is_array && (parameter.bytes != MAP_BYTES || is_loaded()) {
@@ -62,9 +65,9 @@ impl<'e> Parameters<'e> {
         }
         // Twice, since what a loop computes comes round.
         for _ in 0..2 {
-            instructions(entry).for_each(|instruction| this.note_value(instruction));
+            entry.instructions().for_each(|instruction| this.note_value(instruction));
         }
-        instructions(entry).for_each(|instruction| this.note_access(instruction));
+        entry.instructions().for_each(|instruction| this.note_access(instruction));
         this
     }
 
@@ -103,7 +106,7 @@ impl<'e> Parameters<'e> {
     }
 
     /// Where in a parameter an operand is, by its name or by a register that holds an address.
-    fn place_of(&self, (name, offset): (&String, i128)) -> Option<(usize, u64)> {
+    fn place_of(&self, (name, offset): (&str, i128)) -> Option<(usize, u64)> {
         let (number, start) = match self.number(name) {
             Some(number) => (number, 0),
             None => *self.places.get(name)?,
@@ -117,9 +120,9 @@ impl<'e> Parameters<'e> {
         let [first, rest @ ..] = instruction.operands.as_slice() else { return };
         // What is put into local memory, such as a structure of which an element is chosen at run time, comes out of it again.
         if words.contains(&"local") && words.last().is_some_and(|ty| matches!(*ty, "b64" | "u64" | "s64")) {
-            let (from, to) = if words[0] == "ld" { (&[][..], first) } else { (rest, first) };
+            let from = if words[0] == "ld" { &[][..] } else { rest };
             let mut names = Vec::new();
-            from.iter().for_each(|operand| names_in(operand, &mut names));
+            from.iter().for_each(|operand| operand.each_name(&mut |name| names.push(name)));
             let mut sources: SortedSet<Slot> = SortedSet::new();
             for name in names {
                 sources.extend(self.made_of.get(name).into_iter().flat_map(SortedSet::iter).copied());
@@ -129,15 +132,15 @@ impl<'e> Parameters<'e> {
             if words[0] == "ld" {
                 let kept = kept.clone();
                 let mut results = Vec::new();
-                names_in(to, &mut results);
+                first.each_name(&mut |name| results.push(name.to_owned()));
                 for result in results {
-                    self.made_of.entry(result.clone()).or_default().extend(kept.iter().copied());
+                    self.made_of.entry(result).or_default().extend(kept.iter().copied());
                 }
             }
             return;
         }
         if words[0] == "ld" && is_parameter {
-            let Some(source) = rest.first().and_then(place) else { return };
+            let Some(source) = rest.first().and_then(Operand::place) else { return };
             let bits = words.iter().rev().find_map(|word| Type::parse(word)).map_or(32, |ty| ty.width);
             let results = match &first.kind {
                 OperandKind::Vector(parts) => parts.as_slice(),
@@ -166,8 +169,8 @@ impl<'e> Parameters<'e> {
         }
         let result = match (&first.kind, words[0] == "st" && is_parameter) {
             (OperandKind::Name(name), false) => name.clone(),
-            (_, true) => match place(first) {
-                Some((name, _)) => name.clone(),
+            (_, true) => match first.place() {
+                Some((name, _)) => name.to_owned(),
                 None => return,
             },
             _ => return,
@@ -180,7 +183,7 @@ impl<'e> Parameters<'e> {
             return;
         }
         let mut names = Vec::new();
-        rest.iter().for_each(|operand| names_in(operand, &mut names));
+        rest.iter().for_each(|operand| operand.each_name(&mut |name| names.push(name)));
         let behind: i128 = match (words[0], rest) {
             ("add", [_, Operand { kind: OperandKind::Integer(value), .. }]) => *value,
             _ => 0,
@@ -212,7 +215,7 @@ impl<'e> Parameters<'e> {
         for operand in &instruction.operands {
             let OperandKind::Memory(_) = operand.kind else { continue };
             let mut names = Vec::new();
-            names_in(operand, &mut names);
+            operand.each_name(&mut |name| names.push(name));
             for slot in names.iter().filter_map(|name| self.made_of.get(*name)).flat_map(SortedSet::iter) {
                 let Some(of) = self.uses.get_mut(slot) else { continue };
                 of.is_address = true;
@@ -224,38 +227,7 @@ impl<'e> Parameters<'e> {
     }
 }
 
-/// The name in brackets, and how far behind it.
-fn place(operand: &Operand) -> Option<(&String, i128)> {
-    let OperandKind::Memory(parts) = &operand.kind else { return None };
-    match parts.as_slice() {
-        [Operand { kind: OperandKind::Name(name), .. }] => Some((name, 0)),
-        [Operand { kind: OperandKind::Sum(name, offset), .. }] => Some((name, *offset)),
-        _ => None,
-    }
-}
-
-fn names_in<'o>(operand: &'o Operand, names: &mut Vec<&'o String>) {
-    match &operand.kind {
-        OperandKind::Name(name) | OperandKind::Sum(name, _) => names.push(name),
-        OperandKind::Memory(parts) | OperandKind::Vector(parts) | OperandKind::Group(parts) => {
-            parts.iter().for_each(|part| names_in(part, names));
-        }
-        OperandKind::Pair(first, second) => {
-            [first, second].into_iter().for_each(|part| names_in(part, names));
-        }
-        OperandKind::Not(inner) => names_in(inner, names),
-        OperandKind::Integer(_) | OperandKind::Float(..) => {}
-    }
-}
-
-pub(super) fn instructions(entry: &Function) -> impl Iterator<Item = &Instruction> {
-    entry.body.iter().filter_map(|item| match item {
-        Item::Instruction(instruction) => Some(instruction),
-        Item::Label(_) | Item::Targets { .. } => None,
-    })
-}
-
 /// Whether a kernel executes an instruction that begins so.
 pub(super) fn has(entry: &Function, opcode: &str) -> bool {
-    instructions(entry).any(|instruction| instruction.opcode.text.starts_with(opcode))
+    entry.instructions().any(|instruction| instruction.opcode.text.starts_with(opcode))
 }

@@ -4,7 +4,7 @@
 //! to have rows of 128 bytes, as tiles for matrix operations mostly have, and so many rows that the maps that are loaded make
 //! up what an mbarrier expects.
 
-use super::parameters::{Slot, instructions};
+use super::parameters::Slot;
 use fencepost_dsl::ptx::module::{Function, Operand, OperandKind};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 
@@ -51,7 +51,7 @@ pub(super) fn maps(entry: &Function, made_of: &SortedMap<String, SortedSet<Slot>
     let mut told: SortedMap<Slot, u64> = SortedMap::new();
     // The maps that are loaded between one place that says how many bytes to expect and the next share these.
     let (mut expected, mut sharing) = (None, Vec::new());
-    for instruction in instructions(entry) {
+    for instruction in entry.instructions() {
         let words: Vec<&str> = instruction.opcode.text.split('.').collect();
         if words.contains(&"expect_tx") {
             share(expected, &mut sharing, &mut told);
@@ -113,7 +113,7 @@ fn number(entry: &Function, operand: &Operand) -> Option<u64> {
 
 /// What a register is given by a `mov` of a number.
 fn constant(entry: &Function, register: &str) -> Option<u64> {
-    instructions(entry).find_map(|instruction| match instruction.operands.as_slice() {
+    entry.instructions().find_map(|instruction| match instruction.operands.as_slice() {
         [
             Operand { kind: OperandKind::Name(name), .. },
             Operand { kind: OperandKind::Integer(value), .. },

@@ -183,16 +183,7 @@ pub fn instruction(text: &str, kind: InstructionKind) -> Statement {
         InstructionKind::WarpSync { mask } => (vec![], vec![Value(mask.clone())]),
         _ => (vec![], vec![]),
     };
-    let (text, opcode_span) = (text.into(), span());
-    statement(StatementKind::Instruction(Box::new(Instruction {
-        text,
-        opcode_span,
-        calls: Vec::new(),
-        form,
-        kind,
-        results,
-        operands,
-    })))
+    statement(Instruction::statement((text.into(), span()), form, kind, (results, operands)))
 }
 pub fn load(register: RegisterId, address: Address, sem: Sem) -> Statement {
     let destinations = vec![Some(register)];

@@ -10,7 +10,7 @@ use crate::kernel::isa;
 use crate::kernel::program::flat::{FlatSpace, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::kernel::program::{
     AccessOp, Address, AddressBase, ElementKind, Expression, Instruction as Resolved, RegisterId,
-    ResolvedOperand, StatementKind, Width,
+    ResolvedOperand, Width,
 };
 use crate::kernel::resolve::instruction::Results;
 use crate::ptx::module::{Instruction, Operand, OperandKind, Type};
@@ -73,15 +73,8 @@ impl Lower<'_, '_> {
 
     /// Whether a parameter is one that is passed to a function: a variable of the thread.
     fn is_of_call(&self, instruction: &Instruction) -> bool {
-        instruction.operands.iter().any(|operand| match &operand.kind {
-            OperandKind::Memory(parts) => match parts.as_slice() {
-                [Operand { kind: OperandKind::Name(name) | OperandKind::Sum(name, _), .. }] => {
-                    self.variables.contains_key(name)
-                }
-                _ => false,
-            },
-            _ => false,
-        })
+        let places = instruction.operands.iter().filter_map(Operand::place);
+        places.into_iter().any(|(name, _)| self.variables.contains_key(name))
     }
 
     /// `ld.local`, `st.local`, and what is passed to functions: bytes of the thread, which no model speaks of.
@@ -126,20 +119,12 @@ impl Lower<'_, '_> {
         &mut self,
         instruction: &Instruction,
         operation: AccessOp,
-        (results, operands): (Vec<Option<RegisterId>>, Vec<ResolvedOperand>),
+        taken: (Vec<Option<RegisterId>>, Vec<ResolvedOperand>),
     ) {
         let kind = operation.into();
         let form = isa::litmus_form(&kind);
-        let (text, opcode_span) = (instruction.opcode.text.clone(), instruction.opcode.span);
-        let kind = StatementKind::Instruction(Box::new(Resolved {
-            text,
-            opcode_span,
-            calls: Vec::new(),
-            form,
-            kind,
-            results,
-            operands,
-        }));
+        let opcode = (instruction.opcode.text.clone(), instruction.opcode.span);
+        let kind = Resolved::statement(opcode, form, kind, taken);
         self.body.push(instruction.span, kind);
     }
 

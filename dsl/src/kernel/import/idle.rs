@@ -83,7 +83,7 @@ fn blocks(body: &[Item]) -> Option<Vec<Block>> {
                     blocks.push(new());
                 }
                 blocks.last_mut()?.instructions.push(instruction.clone());
-                ends = ["bra", "brx", "ret", "exit", "trap", "call"].contains(&mnemonic(instruction));
+                ends = ["bra", "brx", "ret", "exit", "trap", "call"].contains(&instruction.mnemonic());
             }
         }
     }
@@ -95,7 +95,7 @@ fn blocks(body: &[Item]) -> Option<Vec<Block>> {
     for (at, block) in blocks.iter_mut().enumerate() {
         let behind = (at + 1 < n).then_some(at + 1);
         block.next = match block.instructions.last() {
-            Some(last) if mnemonic(last) == "bra" => {
+            Some(last) if last.mnemonic() == "bra" => {
                 let [Operand { kind: OperandKind::Name(label), .. }] = last.operands.as_slice() else {
                     return None;
                 };
@@ -106,22 +106,18 @@ fn blocks(body: &[Item]) -> Option<Vec<Block>> {
                     (Some(_), None) => None,
                 }
             }
-            Some(last) if ["brx", "ret", "exit", "trap", "call"].contains(&mnemonic(last)) => None,
+            Some(last) if ["brx", "ret", "exit", "trap", "call"].contains(&last.mnemonic()) => None,
             _ => behind.map(|behind| vec![behind]),
         };
     }
     Some(blocks)
 }
 
-fn mnemonic(instruction: &Instruction) -> &str {
-    instruction.opcode.text.split('.').next().unwrap_or_default()
-}
-
 /// The block that is all there is behind a block, once time has passed; `None` if more may happen.
 fn target(blocks: &[Block], first: usize) -> Option<usize> {
     is_idle(&blocks[first]).then_some(())?;
     // One that does nothing but go on needs no other.
-    if blocks[first].instructions.iter().all(|own| mnemonic(own) == "bra" && own.guard.is_none()) {
+    if blocks[first].instructions.iter().all(|own| own.mnemonic() == "bra" && own.guard.is_none()) {
         return None;
     }
     let candidates = reached(blocks, first, None);
@@ -152,7 +148,8 @@ fn reached(blocks: &[Block], first: usize, until: Option<usize>) -> Vec<usize> {
 
 /// Whether a block only computes and sleeps.
 fn is_idle(block: &Block) -> bool {
-    let idles = |own: &Instruction| computes(mnemonic(own)) || ["bra", "nanosleep"].contains(&mnemonic(own));
+    let idles =
+        |own: &Instruction| computes(own.mnemonic()) || ["bra", "nanosleep"].contains(&own.mnemonic());
     block.next.is_some() && !block.instructions.is_empty() && block.instructions.iter().all(idles)
 }
 
@@ -192,10 +189,10 @@ fn goes_round(blocks: &[Block], from: usize, to: usize) -> bool {
 fn is_forgotten(blocks: &[Block], inside: &[usize]) -> bool {
     let mut written: FxHashSet<&str> = FxHashSet::default();
     for instruction in inside.iter().flat_map(|&block| &blocks[block].instructions) {
-        if computes(mnemonic(instruction))
+        if computes(instruction.mnemonic())
             && let Some(result) = instruction.operands.first()
         {
-            names(result, &mut written);
+            result.each_name(&mut |name| _ = written.insert(name));
         }
     }
     let mut read: FxHashSet<&str> = FxHashSet::default();
@@ -205,24 +202,10 @@ fn is_forgotten(blocks: &[Block], inside: &[usize]) -> bool {
                 read.insert(&guard.text);
             }
             // Under a guard, or where it is one of a pair, what was there before may stay.
-            let writes_first = computes(mnemonic(instruction)) && instruction.guard.is_none();
+            let writes_first = computes(instruction.mnemonic()) && instruction.guard.is_none();
             let operands = instruction.operands.iter().skip(usize::from(writes_first));
-            operands.for_each(|operand| names(operand, &mut read));
+            operands.for_each(|operand| operand.each_name(&mut |name| _ = read.insert(name)));
         }
     }
     written.is_disjoint(&read)
-}
-
-fn names<'o>(operand: &'o Operand, found: &mut FxHashSet<&'o str>) {
-    match &operand.kind {
-        OperandKind::Name(name) | OperandKind::Sum(name, _) => {
-            found.insert(name);
-        }
-        OperandKind::Vector(parts) | OperandKind::Memory(parts) | OperandKind::Group(parts) => {
-            parts.iter().for_each(|part| names(part, found));
-        }
-        OperandKind::Pair(first, second) => [first, second].into_iter().for_each(|part| names(part, found)),
-        OperandKind::Not(inner) => names(inner, found),
-        OperandKind::Integer(_) | OperandKind::Float(..) => {}
-    }
 }

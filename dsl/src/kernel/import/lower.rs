@@ -318,32 +318,15 @@ fn label(name: &Name) -> Label {
 
 /// The names that instructions read. Whoever is not known to write its first operand counts as reading it.
 fn read_names(entry: &Function) -> FxHashSet<String> {
-    fn add(operand: &Operand, read: &mut FxHashSet<String>) {
-        match &operand.kind {
-            OperandKind::Name(name) | OperandKind::Sum(name, _) => {
-                read.insert(name.clone());
-            }
-            OperandKind::Vector(parts) | OperandKind::Memory(parts) | OperandKind::Group(parts) => {
-                parts.iter().for_each(|part| add(part, read));
-            }
-            OperandKind::Not(inner) => add(inner, read),
-            OperandKind::Pair(first, second) => [first, second].into_iter().for_each(|part| add(part, read)),
-            OperandKind::Integer(_) | OperandKind::Float(..) => {}
-        }
-    }
     let mut read = FxHashSet::default();
-    for item in &entry.body {
-        let Item::Instruction(instruction) = item else { continue };
+    for instruction in entry.instructions() {
         if let Some((name, _)) = &instruction.guard {
             read.insert(name.text.clone());
         }
-        let mnemonic = instruction.opcode.text.split('.').next().unwrap_or_default();
+        let mnemonic = instruction.mnemonic();
         let writes_first = computes(mnemonic) || matches!(mnemonic, "ld" | "ldu" | "atom" | "ldmatrix");
-        instruction
-            .operands
-            .iter()
-            .skip(usize::from(writes_first))
-            .for_each(|operand| add(operand, &mut read));
+        let operands = instruction.operands.iter().skip(usize::from(writes_first));
+        operands.for_each(|operand| operand.each_name(&mut |name| _ = read.insert(name.to_owned())));
     }
     read
 }

@@ -12,7 +12,7 @@ use crate::kernel::program::{
 use crate::kernel::resolve::body::Binding;
 use crate::kernel::resolve::{Body, Resolved};
 use crate::ptx::Module;
-use crate::ptx::module::{Function, Item, Operand, OperandKind, Variable, demangled};
+use crate::ptx::module::{Function, Operand, OperandKind, Variable, demangled};
 use crate::span::{FileId, Span};
 use crate::vocabulary::{Proxy, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -365,46 +365,14 @@ fn shown(variables: &[&Variable]) -> FxHashMap<String, String> {
 
 /// Names of `.param` space that something is loaded from, as results of functions are that are not looked at themselves.
 fn passed_names(entry: &Function) -> FxHashSet<&str> {
-    let instructions = entry.body.iter().filter_map(|item| match item {
-        Item::Instruction(instruction) => Some(instruction),
-        Item::Label(_) | Item::Targets { .. } => None,
-    });
-    let loads = instructions.filter(|own| own.opcode.text.starts_with("ld.param"));
-    let memory = loads.flat_map(|own| &own.operands).filter_map(|operand| match &operand.kind {
-        OperandKind::Memory(parts) => parts.first(),
-        _ => None,
-    });
-    memory
-        .filter_map(|part| match &part.kind {
-            OperandKind::Name(name) | OperandKind::Sum(name, _) => Some(name.as_str()),
-            _ => None,
-        })
-        .collect()
+    let loads = entry.instructions().filter(|own| own.opcode.text.starts_with("ld.param"));
+    loads.flat_map(|own| &own.operands).filter_map(Operand::place).map(|(name, _)| name).collect()
 }
 
 /// All names in the operands of a kernel.
 fn used_names(entry: &Function) -> FxHashSet<&str> {
-    fn collect<'o>(operand: &'o Operand, names: &mut FxHashSet<&'o str>) {
-        match &operand.kind {
-            OperandKind::Name(name) | OperandKind::Sum(name, _) => {
-                names.insert(name);
-            }
-            OperandKind::Memory(inner) | OperandKind::Vector(inner) | OperandKind::Group(inner) => {
-                inner.iter().for_each(|inner| collect(inner, names));
-            }
-            OperandKind::Pair(first, second) => {
-                collect(first, names);
-                collect(second, names);
-            }
-            OperandKind::Not(inner) => collect(inner, names),
-            OperandKind::Integer(_) | OperandKind::Float(..) => {}
-        }
-    }
     let mut names = FxHashSet::default();
-    for item in &entry.body {
-        if let Item::Instruction(instruction) = item {
-            instruction.operands.iter().for_each(|operand| collect(operand, &mut names));
-        }
-    }
+    let operands = entry.instructions().flat_map(|instruction| &instruction.operands);
+    operands.for_each(|operand| operand.each_name(&mut |name| _ = names.insert(name)));
     names
 }

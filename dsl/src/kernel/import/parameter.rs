@@ -9,7 +9,7 @@ use super::value::{Read, written};
 use crate::diagnostic::Diagnostic;
 use crate::kernel::program::flat::PARAM_WINDOW;
 use crate::kernel::program::{BinaryOp, Expression, Width};
-use crate::ptx::module::{Instruction, OperandKind};
+use crate::ptx::module::Instruction;
 use crate::span::Span;
 
 /// Where the first parameter is whose fields have addresses, behind tensor maps that are parameters by themselves, and how far
@@ -36,16 +36,7 @@ impl Lower<'_, '_> {
     pub(super) fn load_parameter(&mut self, instruction: &Instruction, words: &[&str]) -> Read<()> {
         let [destination, source] = Self::two_operands(instruction)?;
         let ty = super::access::type_of(words);
-        let part = match &source.kind {
-            OperandKind::Memory(parts) if parts.len() == 1 => Some(&parts[0]),
-            _ => None,
-        };
-        let place = match part.map(|part| &part.kind) {
-            Some(OperandKind::Name(name)) => Some((name, 0)),
-            Some(OperandKind::Sum(name, offset)) => Some((name, *offset)),
-            _ => None,
-        };
-        let known = place.and_then(|(name, offset)| Some((*self.parameters.get(name)?, offset)));
+        let known = source.place().and_then(|(name, offset)| Some((*self.parameters.get(name)?, offset)));
         let bytes = u64::from(ty.width / 8);
         for (index, element) in Self::elements(destination).iter().enumerate() {
             let value = match known {

@@ -11,9 +11,9 @@ use crate::kernel::isa::{self, Key};
 use crate::kernel::opcode::Opcode;
 use crate::kernel::program::{
     AsyncOp, ElementKind, Factor, Instruction as Resolved, InstructionKind, Product, ResolvedOperand,
-    StatementKind, TupleId, Width,
+    TupleId, Width,
 };
-use crate::ptx::module::{Function, Instruction, Item, Operand, OperandKind};
+use crate::ptx::module::{Function, Instruction, Operand, OperandKind};
 use crate::sorted::SortedSet;
 use rustc_hash::FxHashMap;
 
@@ -34,7 +34,7 @@ impl Tuples {
     pub(super) fn of_entry(entry: &Function) -> Self {
         let mut of: FxHashMap<String, TupleId> = FxHashMap::default();
         let mut n_tuples = 0;
-        for instruction in instructions(entry).filter(|instruction| is_product(&instruction.opcode.text)) {
+        for instruction in entry.instructions().filter(|instruction| is_product(&instruction.opcode.text)) {
             for operand in &instruction.operands {
                 let OperandKind::Vector(parts) = &operand.kind else { continue };
                 let names: Vec<&String> = parts.iter().filter_map(name_of).collect();
@@ -67,20 +67,7 @@ impl Tuples {
     /// All tuples that an instruction names a register of.
     fn all(&self, operands: &[Operand], found: &mut SortedSet<TupleId>) {
         for operand in operands {
-            match &operand.kind {
-                OperandKind::Name(name) | OperandKind::Sum(name, _) => {
-                    found.extend(self.of.get(name).copied())
-                }
-                OperandKind::Vector(parts) | OperandKind::Memory(parts) | OperandKind::Group(parts) => {
-                    self.all(parts, found);
-                }
-                OperandKind::Pair(first, second) => {
-                    self.all(std::slice::from_ref(first), found);
-                    self.all(std::slice::from_ref(second), found);
-                }
-                OperandKind::Not(inner) => self.all(std::slice::from_ref(inner), found),
-                OperandKind::Integer(_) | OperandKind::Float(..) => {}
-            }
+            operand.each_name(&mut |name| found.extend(self.of.get(name).copied()));
         }
     }
 }
@@ -88,13 +75,6 @@ impl Tuples {
 /// Whether an opcode starts a matrix operation of a warpgroup.
 pub(super) fn is_product(opcode: &str) -> bool {
     opcode.starts_with("wgmma.mma_async.sync") || opcode == "wgmma.mma_async"
-}
-
-fn instructions(entry: &Function) -> impl Iterator<Item = &Instruction> {
-    entry.body.iter().filter_map(|item| match item {
-        Item::Instruction(instruction) => Some(instruction),
-        Item::Label(_) | Item::Targets { .. } => None,
-    })
 }
 
 fn name_of(operand: &Operand) -> Option<&String> {
@@ -184,17 +164,8 @@ impl Lower<'_, '_> {
         let kind: InstructionKind = operation.into();
         // Whatever touches the registers of matrix operations acts, even if it only computes.
         let form = isa::form_of("wgmma.mma_async").unwrap_or_else(|| isa::litmus_form(&kind));
-        let (text, opcode_span) = (instruction.opcode.text.clone(), instruction.opcode.span);
-        let results = Vec::new();
-        let kind = StatementKind::Instruction(Box::new(Resolved {
-            text,
-            opcode_span,
-            calls: Vec::new(),
-            form,
-            kind,
-            results,
-            operands,
-        }));
+        let opcode = (instruction.opcode.text.clone(), instruction.opcode.span);
+        let kind = Resolved::statement(opcode, form, kind, (Vec::new(), operands));
         self.body.push(instruction.span, kind);
     }
 }

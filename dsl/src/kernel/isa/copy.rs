@@ -6,9 +6,7 @@ use super::{
 };
 use crate::diagnostic::Diagnostic;
 use crate::kernel::ast::Operand;
-use crate::kernel::program::{
-    AsyncCopy, AsyncGroup, AsyncOp, Expression, Instruction, InstructionKind, StatementKind,
-};
+use crate::kernel::program::{AsyncCopy, AsyncGroup, AsyncOp, Expression, Instruction, InstructionKind};
 use crate::kernel::resolve::expression::constant_value;
 use crate::kernel::resolve::instruction::{Site, operand_span};
 use crate::kernel::resolve::{Body, Resolved};
@@ -232,18 +230,8 @@ fn build_arrive(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> 
 /// It is a commit and a wait (AS-7).
 fn build_wait_all(body: &mut Body<'_>, site: &Site<'_>, words: &mut Words<'_>) -> Resolved<Built> {
     let (kind, _) = body.plain(site, AsyncOp::Commit(AsyncGroup::Copy).into())?;
-    let text = "cp.async.commit_group".to_owned();
-    let (opcode_span, form) = (site.opcode.span, words.form());
-    let instruction = Instruction {
-        text,
-        opcode_span,
-        calls: Vec::new(),
-        form,
-        kind,
-        results: Vec::new(),
-        operands: Vec::new(),
-    };
-    body.push(site.span, StatementKind::Instruction(Box::new(instruction)));
+    let opcode = ("cp.async.commit_group".to_owned(), site.opcode.span);
+    body.push(site.span, Instruction::statement(opcode, words.form(), kind, (Vec::new(), Vec::new())));
     words.rename("cp.async.wait_group");
     let wait = AsyncOp::Wait { group: AsyncGroup::Copy, pending: 0, reads_only: false };
     Ok((InstructionKind::from(wait), Vec::new()))

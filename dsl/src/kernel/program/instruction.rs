@@ -1,6 +1,9 @@
 //! PTX instructions with their operands and every default filled in.
 
-use super::{Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp, Width};
+use super::{
+    Address, AsyncOp, Expression, MbarrierOp, MultimemOp, ProxyFenceKind, RegisterId, SpaOp, StatementKind,
+    Width,
+};
 use crate::kernel::isa::Form;
 use crate::span::Span;
 use crate::vocabulary::{FenceSem, Scope, Sem, SyncRestrict};
@@ -23,6 +26,20 @@ pub struct Instruction {
     /// What was taken for its operands, in their order: all addresses and values of `kind` that are no defaults, and what has
     /// no meaning to the model. Dumps, the names of accesses, and whether a register is read, come from here.
     pub operands: Vec<ResolvedOperand>,
+}
+
+impl Instruction {
+    /// The statement that executes it, outside of any call: from its opcode and where that is, its row, what it does, and its
+    /// results and operands.
+    pub fn statement(
+        (text, opcode_span): (String, Span),
+        form: &'static Form,
+        kind: InstructionKind,
+        (results, operands): (Vec<Option<RegisterId>>, Vec<ResolvedOperand>),
+    ) -> StatementKind {
+        let calls = Vec::new();
+        StatementKind::Instruction(Box::new(Self { text, opcode_span, calls, form, kind, results, operands }))
+    }
 }
 
 /// An operand of an instruction.

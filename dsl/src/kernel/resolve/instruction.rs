@@ -6,7 +6,7 @@ use super::super::isa::{self, Built};
 use super::super::opcode::Opcode;
 use super::super::program::{
     Address, AddressBase, Expression, Instruction, InstructionKind, Register, RegisterId, ResolvedOperand,
-    StatementKind, Width,
+    Width,
 };
 use super::body::Body;
 use super::expression::constant_value;
@@ -71,17 +71,8 @@ impl Body<'_> {
         taken.sort_by_key(ResolvedOperand::span);
         let (kind, results) = built?;
         self.check_extreme_sign(&words, operands, &taken)?;
-        let (opcode_span, text, form) = (site.opcode.span, words.text(), words.form());
-        let instruction = Instruction {
-            text,
-            opcode_span,
-            calls: Vec::new(),
-            form,
-            kind,
-            results: results.clone(),
-            operands: taken,
-        };
-        self.push(span, StatementKind::Instruction(Box::new(instruction)));
+        let opcode = (words.text(), site.opcode.span);
+        self.push(span, Instruction::statement(opcode, words.form(), kind, (results.clone(), taken)));
         Ok(results)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A label is used before it stands there, so names are replaced once the body has been read.
 
-use super::super::module::{Function, Item, Name, Operand, OperandKind};
+use super::super::module::{Function, Name};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a scope declares.
@@ -93,44 +93,13 @@ impl Scopes {
         }
     }
 
-    fn rename_name(&self, name: &mut Name, scope: u32) {
-        self.rename_text(&mut name.text, scope);
-    }
-
-    fn rename_operand(&self, operand: &mut Operand, scope: u32) {
-        match &mut operand.kind {
-            OperandKind::Name(text) | OperandKind::Sum(text, _) => self.rename_text(text, scope),
-            OperandKind::Memory(inner) | OperandKind::Vector(inner) | OperandKind::Group(inner) => {
-                inner.iter_mut().for_each(|inner| self.rename_operand(inner, scope));
-            }
-            OperandKind::Pair(first, second) => {
-                self.rename_operand(first, scope);
-                self.rename_operand(second, scope);
-            }
-            OperandKind::Not(inner) => self.rename_operand(inner, scope),
-            OperandKind::Integer(_) | OperandKind::Float(..) => {}
-        }
-    }
-
     /// Gives what nested scopes declare their names.
     pub fn rename(&self, function: &mut Function) {
         if self.scopes.len() == 1 {
             return;
         }
         for (item, &scope) in function.body.iter_mut().zip(&self.items) {
-            match item {
-                Item::Label(name) => self.rename_name(name, scope),
-                Item::Targets { label, names, .. } => {
-                    self.rename_name(label, scope);
-                    names.iter_mut().for_each(|name| self.rename_name(name, scope));
-                }
-                Item::Instruction(instruction) => {
-                    if let Some((guard, _)) = &mut instruction.guard {
-                        self.rename_name(guard, scope);
-                    }
-                    instruction.operands.iter_mut().for_each(|operand| self.rename_operand(operand, scope));
-                }
-            }
+            item.each_name_mut(&mut |text| self.rename_text(text, scope));
         }
     }
 }
