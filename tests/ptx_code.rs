@@ -415,4 +415,10 @@ DECLARED
     assert!(verdict.is_none() && found[0].contains("belongs to all kernels of its module"), "{found:?}");
     let declared = "global shared_by_all: u32 = 0;";
     assert_eq!(of(shared, declared, program), (Some(Verdict::Proved), vec![]));
+    // A report calls this one `count`.
+    let mangled = (".global .align 4 .u32 _ZN3lib5countE;", "ld.global.u32 %r1, [_ZN3lib5countE];");
+    let (verdict, found) = of(mangled, "", program);
+    assert!(verdict.is_none() && found[0].contains("`_ZN3lib5countE` belongs to all kernels"), "{found:?}");
+    let declared = "global _ZN3lib5countE: u32 = 0;";
+    assert_eq!(of(mangled, declared, program), (Some(Verdict::Proved), vec![]));
 }

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::index::{Id as _, IndexVec};
 use crate::kernel::ast::{self, SettingValue, StatementKind as Ast};
 use crate::kernel::program::{
-    ElementKind, Expression, ExpressionKind, FlatMemory, Kernel, Launch, Parameter, Required,
+    ElementKind, Expression, ExpressionKind, FlatMemory, Kernel, Launch, Object, Parameter, Required,
 };
 use crate::kernel::resolve::body::Binding;
 use crate::kernel::resolve::{Body, Checker, Modules, Reported, Resolved};
@@ -97,21 +97,24 @@ impl Checker {
         let module = modules.get(&import.path.place.0)?;
         let n_common = self.n_common();
         let own = kernel.objects.iter().filter(|object| object.storage.index() >= n_common);
-        let is_global = |name: &str| {
-            let of_module = module.variables.iter().find(|variable| variable.name.text == name);
-            of_module.is_some_and(|variable| matches!(variable.space.as_str(), "global" | "const"))
+        // A report may call it by another name than the module does.
+        let variable_of = |object: &Object| {
+            let mut all =
+                module.variables.iter().filter(|own| matches!(own.space.as_str(), "global" | "const"));
+            all.find(|variable| variable.name.span == object.span)
         };
-        let mut own = own.filter(|object| object.space == Space::Global && is_global(&object.name));
-        if let Some(object) = own.next() {
-            let message = format!("`{}` belongs to all kernels of its module", object.name);
-            let error =
-                Diagnostic::new("unsupported::ptx-declaration", message, object.span, "declared here")
-                    .with_label(import.name.place.0, "launched by a program");
+        let mut own = own
+            .filter(|object| object.space == Space::Global)
+            .filter_map(|object| Some((variable_of(object)?, &kernel.storages[object.storage])));
+        if let Some((variable, storage)) = own.next() {
+            let name = &variable.name;
+            let message = format!("`{}` belongs to all kernels of its module", name.text);
+            let error = Diagnostic::new("unsupported::ptx-declaration", message, name.span, "declared here")
+                .with_label(import.name.place.0, "launched by a program");
             self.report(error.with_help(format!(
                 "declare `global {}[{}]: u8 = 0;` outside of the `import`, with the type that it has: it takes its place in \
                  all kernels",
-                object.name,
-                kernel.storages[object.storage].size_bytes
+                name.text, storage.size_bytes
             )));
             return None;
         }
