@@ -227,6 +227,13 @@ fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
     assert_eq!(code(&run(&folder.0, &["new", "m", "--from", "multicast.ptx"])), 0);
     let text = std::fs::read_to_string(folder.0.join("m.fence")).expect("it was written");
     assert!(text.contains("launch { grid: [2, 2], cluster: [2, 2], block: 64 }"), "{text}");
+    // Libraries read all axes of kernels that are launched along one.
+    assert_eq!(code(&run(&folder.0, &["new", "t", "--from", "reduce.ptx", "--entry", "transpose"])), 0);
+    let text = std::fs::read_to_string(folder.0.join("t.fence")).expect("it was written");
+    assert!(
+        text.contains("block: 64 }") && text.contains("`block: [16, 4]` if they have several axes"),
+        "{text}"
+    );
     // One block where all do the same, with all threads that the kernel is told it has at most.
     let module = ".version 8.0\n.target sm_90\n.visible .entry k(.param .u64 p)\n.maxntid 96, 1, 1\n{\n    \
                   .reg .b32 %r<3>; .reg .b64 %rd<4>;\n    ld.param.u64 %rd1, [p];\n    mov.u32 %r1, %tid.x;\n    \

@@ -31,6 +31,8 @@ const DYNAMIC_REST: u64 = 1024;
 /// Threads of a block of which nobody says how many there are, and how many are taken where somebody says at most how many.
 const THREADS: u64 = 64;
 const THREADS_MAX: u64 = 256;
+/// Of registers that are vectors.
+const AXES: [&str; 3] = ["x", "y", "z"];
 /// What a parameter that is a number is at first.
 const NUMBER: u64 = 2;
 
@@ -203,11 +205,15 @@ fn launch(entry: &Function) -> String {
         let numbers: Vec<String> = numbers[..n].iter().map(u64::to_string).collect();
         if n == 1 { numbers[0].clone() } else { format!("[{}]", numbers.join(", ")) }
     };
-    let reads = |register: &str, axis: &str| {
-        reads_special(entry, &format!("%{register}.{axis}"))
-            || reads_special(entry, &format!("%n{register}.{axis}"))
+    // All along the first axis that is read: libraries read all of them, whatever the kernel is launched with.
+    let along = |register: &str, size: u64| {
+        let first = AXES.iter().position(|axis| reads_special(entry, &format!("%{register}.{axis}")));
+        let mut sizes = [1; 3];
+        sizes[first.unwrap_or(0)] = size;
+        in_axes(&sizes)
     };
-    let axes = |register: &str| if reads(register, "z") { 3 } else { 1 + usize::from(reads(register, "y")) };
+    let reads_several =
+        |register: &str| AXES[1..].iter().any(|axis| reads_special(entry, &format!("%{register}.{axis}")));
     let cluster = directive("reqnctapercluster").filter(|sizes| sizes.iter().product::<u64>() > 1);
     let by_groups = has(entry, "wgmma.") || has(entry, "setmaxnreg.");
     let mut notes: Vec<String> = Vec::new();
@@ -222,14 +228,22 @@ fn launch(entry: &Function) -> String {
         }
         (None, None) => {
             notes.push("threads per block: as many as you launch".to_owned());
-            in_axes([&[THREADS][..], &[THREADS / 4, 4], &[THREADS / 16, 4, 4]][axes("tid") - 1])
+            if reads_several("tid") {
+                notes.push("`block: [16, 4]` if they have several axes".to_owned());
+            }
+            along("tid", THREADS)
         }
     };
     // One of those that have work for thousands of threads shows what there is to see, and so does one where all do the same.
     let (of_grid, of_cluster) = match cluster {
         Some(sizes) => (in_axes(sizes), format!(", cluster: {}", in_axes(sizes))),
         None if by_groups || !tells_blocks_apart(entry) => ("1".to_owned(), String::new()),
-        None => (in_axes(&[2; 3][..axes("ctaid")]), String::new()),
+        None => {
+            if reads_several("ctaid") {
+                notes.push("`grid: [2, 2]` if it has several axes".to_owned());
+            }
+            (along("ctaid", 2), String::new())
+        }
     };
     let grid = if of_grid.starts_with('[') { "grid" } else { "ctas" };
     let registers = if has(entry, "setmaxnreg.") {
@@ -253,9 +267,9 @@ fn reads_special(entry: &Function, register: &str) -> bool {
 
 /// Whether blocks do different things: by where they are, or by what they agree on.
 fn tells_blocks_apart(entry: &Function) -> bool {
-    let by_place = ["ctaid", "clusterid"].iter().any(|register| {
-        ["x", "y", "z"].iter().any(|axis| reads_special(entry, &format!("%{register}.{axis}")))
-    });
+    let by_place = ["ctaid", "clusterid"]
+        .iter()
+        .any(|register| AXES.iter().any(|axis| reads_special(entry, &format!("%{register}.{axis}"))));
     by_place
         || entry.instructions().any(|instruction| {
             let words: Vec<&str> = instruction.opcode.text.split('.').collect();

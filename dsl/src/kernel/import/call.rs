@@ -118,8 +118,8 @@ impl Lower<'_, '_> {
             Some(guard) => at.binary(BinaryOp::And, guard.clone(), condition),
             None => condition,
         };
-        let beyond = at.binary(BinaryOp::Less, index.clone(), at.constant(labels.len() as u128, 32));
-        let outside = also(at.not(beyond));
+        let inside = at.binary(BinaryOp::Less, index.clone(), at.constant(labels.len() as u128, 32));
+        let outside = also(at.not(inside));
         let kind = StatementKind::Assert(at.not(outside));
         items.push(flow::Item::Plain(Box::new(Statement { span, kind })));
         let mut jumps: Vec<(&Name, Option<Expression>)> = Vec::new();

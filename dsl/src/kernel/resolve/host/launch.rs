@@ -6,6 +6,10 @@ impl Host<'_, '_> {
     pub(super) fn launch(&mut self, call: &Call, kernel: &ast::Name, span: Span) -> Resolved<()> {
         let [stream, shape, with] = self.clauses(call, ["on", "shape", "with"])?;
         let Some(&part) = self.parts.names.get(&kernel.text) else {
+            // What is wrong with one that is declared has been said.
+            if self.parts.known.contains(&kernel.text) {
+                return Err(super::super::Reported);
+            }
             let message = format!("there is no kernel `{}`", kernel.text);
             let error = Diagnostic::new("resolve::unknown-name", message, kernel.place.0, "not declared");
             let known = self.parts.known.iter().map(String::as_str);
