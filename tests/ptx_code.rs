@@ -183,12 +183,21 @@ fn calls_that_are_not_put_in_place() {
     );
     for (functions, call, why) in [
         (".func f();", "call f;", "`f`, which has no body in this module, is not checked"),
+        // It writes one of its results where a pointer says.
+        (
+            ".extern .func __nv_sincosf(.reg .f32 x, .reg .b64 p, .reg .b64 q);",
+            "call __nv_sincosf, (0f3f800000, %rd1, %rd1);",
+            "`__nv_sincosf`, which has no body",
+        ),
         (".func f() { call f; ret; }", "call f;", "`f`, which calls itself"),
         ("", "call %rd1, (), F;", "a call through a pointer"),
     ] {
         let found = refusal(&kernel(functions, call), "global x: u32 = 0;", import);
         assert!(found.contains(why), "{call}: {found}");
     }
+    let root = ".extern .func (.reg .f32 y) __nv_sqrtf(.reg .f32 x);";
+    let computed = ".reg .f32 %f1; call (%f1), __nv_sqrtf, (0f3f800000);";
+    assert_eq!(verdict(&kernel(root, computed), "global x: u32 = 0;", import), PROVED);
     // What nobody comes to is nothing to refuse.
     let never = kernel(".func f();", "bra over; call f; over:");
     assert_eq!(verdict(&never, "global x: u32 = 0;", import), PROVED);

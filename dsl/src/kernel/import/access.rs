@@ -25,7 +25,9 @@ impl Lower<'_, '_> {
             "ld" | "st" if words.contains(&"local") => self.private(instruction, words),
             "ld" | "st" if is_param && self.is_of_call(instruction) => self.private(instruction, words),
             // What nobody loads: of a function that has no body here.
-            "st" if is_param => Ok(()),
+            "st" if is_param && instruction.operands.iter().any(|operand| operand.place().is_some()) => {
+                Ok(())
+            }
             "ld" if is_param => self.load_parameter(instruction, words),
             // Nobody writes it while a kernel runs.
             "ld" if words.contains(&"const") => {

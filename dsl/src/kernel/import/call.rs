@@ -28,6 +28,8 @@ const KNOWN: &[(&str, Effect)] = &[("vprintf", Effect::Nothing), ("__assertfail"
 
 /// How the names of mathematical functions begin that are linked later: a result from arguments.
 const MATHEMATICS: &str = "__nv_";
+/// … but for those that begin so behind it, which write a second result where a pointer says.
+const BY_POINTER: [&str; 4] = ["sincos", "frexp", "modf", "remquo"];
 
 impl Lower<'_, '_> {
     /// A call that was not put in place.
@@ -38,7 +40,11 @@ impl Lower<'_, '_> {
             return Err(not_checked("a call through a pointer", span, "call the function by its name"));
         };
         let known = KNOWN.iter().find(|(name, _)| *name == call.name).map(|(_, effect)| *effect);
-        let effect = known.or_else(|| call.name.starts_with(MATHEMATICS).then_some(Effect::Nothing));
+        let only_computes = call
+            .name
+            .strip_prefix(MATHEMATICS)
+            .is_some_and(|name| !BY_POINTER.iter().any(|beginning| name.starts_with(beginning)));
+        let effect = known.or_else(|| only_computes.then_some(Effect::Nothing));
         match effect {
             Some(Effect::Nothing) => call.results.iter().try_for_each(|result| self.returned(&call, result)),
             // As where a thread traps: the kernel ends in an error, so what comes behind it is nothing that is asked.
