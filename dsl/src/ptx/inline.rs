@@ -15,7 +15,6 @@
 use super::module::{
     Function, Instruction, Item, Module, Name, Operand, OperandKind, Registers, Variable, labels_of,
 };
-use crate::sorted::SortedMap;
 use crate::span::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -359,10 +358,4 @@ fn turned(item: Item, guard: &Option<(Name, bool)>) -> Item {
         own.opcode.text = text;
     }
     Item::Instruction(own)
-}
-
-/// Functions by name, for those who want to know why a call stayed.
-pub fn with_body(module: &Module) -> SortedMap<&str, Span> {
-    let functions = module.functions.iter().filter(|function| function.has_body && !function.is_entry);
-    functions.map(|function| (function.name.text.as_str(), function.name.span)).collect()
 }

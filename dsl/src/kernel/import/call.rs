@@ -52,7 +52,7 @@ impl Lower<'_, '_> {
                 self.body.push(span, StatementKind::Assert(At(span).constant(0, 1)));
                 Ok(())
             }
-            None if self.functions.contains_key(call.name) => {
+            None if self.module.functions.iter().any(|own| own.has_body && own.name.text == call.name) => {
                 let what = format!(
                     "`{}`, which calls itself or is too long with all that it calls,",
                     shown(call.name)

@@ -11,9 +11,8 @@ use crate::diagnostic::Diagnostic;
 use crate::flow::{self, Label};
 use crate::kernel::program::{Expression, Register, RegisterId, Statement, StatementKind, Width};
 use crate::kernel::resolve::Body;
-use crate::ptx::inline;
 use crate::ptx::module::{Function, Instruction, Item, Module, Name, Operand, OperandKind, Type};
-use crate::sorted::{SortedMap, SortedSet};
+use crate::sorted::SortedSet;
 use crate::span::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -34,8 +33,7 @@ pub(super) struct Lower<'l, 'c> {
     pub(super) read: FxHashSet<String>,
     /// Registers of matrix operations.
     pub(super) tuples: Tuples,
-    /// Functions of the module that have a body.
-    pub(super) functions: SortedMap<&'l str, Span>,
+    pub(super) module: &'l Module,
     /// The labels of `.branchtargets`, by the name of the list.
     pub(super) targets: FxHashMap<&'l str, &'l [Name]>,
     /// Parameters that have fields, whose addresses are taken.
@@ -66,7 +64,7 @@ impl<'l, 'c> Lower<'l, 'c> {
             Item::Targets { label, names, .. } => Some((label.text.as_str(), names.as_slice())),
             Item::Label(_) | Item::Instruction(_) => None,
         });
-        let (functions, targets, taken) = (inline::with_body(module), lists.collect(), SortedSet::new());
+        let (targets, taken) = (lists.collect(), SortedSet::new());
         Self {
             body,
             entry,
@@ -77,7 +75,7 @@ impl<'l, 'c> Lower<'l, 'c> {
             parameters,
             read,
             tuples,
-            functions,
+            module,
             targets,
             taken,
         }
