@@ -182,7 +182,7 @@ fn explanations(
     model: &Model,
     config: &Config,
 ) -> Result<Vec<Explanation>, CheckError> {
-    let worth = repair::worth(kernel, outcome.statistics.steps);
+    let worth = repair::worth(kernel, outcome);
     let config = &Config { budget: (config.budget / 2).min(worth), ..config.clone() };
     let mut explanations: Vec<Explanation> = outcome
         .findings

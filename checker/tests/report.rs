@@ -40,7 +40,7 @@ fn reports(text: &str) -> Reports {
         is_asked_by_name: false,
         unroll: 2,
         unroll_max: 4,
-        limits: Limits { events_max: 5_000, clauses_max: 1_000_000, findings_max: 16 },
+        limits: Limits { events_max: 5_000, clauses_max: 1_000_000, findings_max: 16, ..Limits::DEFAULT },
         treatment: Treatment::DEFAULT,
         listener: Arc::new(Silent),
         follow: false,

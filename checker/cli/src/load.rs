@@ -27,6 +27,7 @@ pub fn config(options: &ProgramOptions, unroll_max: u32) -> Config {
             events_max: options.max_events,
             clauses_max: options.max_clauses,
             findings_max: FINDINGS_MAX,
+            ..Limits::DEFAULT
         },
         listener: Arc::new(Watch::default()),
         budget: options.budget_steps(),

@@ -13,6 +13,7 @@ pub mod executions;
 mod followed;
 mod impossible;
 mod lemmas;
+mod phases;
 mod prepare;
 pub mod replay;
 mod residency;
@@ -50,7 +51,7 @@ use fencepost_dsl::{Diagnostic, FileId, Span};
 use prepare::{prepare, roots};
 use slices::Sliced;
 use std::sync::Arc;
-use unrolled::{Ungraphed, Unrolled, unrolled};
+use unrolled::{Ungraphed, Unrolled};
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -155,7 +156,15 @@ fn check_within(
     let mut is_first = true;
     loop {
         let mut statistics = Statistics::default();
-        let unrolled = unrolled((program, kernel, launch), model, config, n_iterations, allowance, facts);
+        let of = (program, kernel, launch);
+        let mut unrolled = phases::with_few(of, model, config, n_iterations, allowance, facts);
+        if let Some(limit) = phases::too_many(&unrolled) {
+            if let Some(found) = phases::found_in_turns(of, model, config, n_iterations, allowance) {
+                let decision = Decision { limit: Some(limit), ..found.into_decision(statistics) };
+                return Ok(decision.into_outcome(launch, model, config, n_iterations));
+            }
+            unrolled = unrolled::unrolled(of, model, config, n_iterations, allowance, facts);
+        }
         let config = &facts.allowed(config);
         let is_large = |graph: &EventGraph| graph.events.len() >= SMALL_FIRST && !graph.cuts.is_empty();
         if std::mem::take(&mut is_first)

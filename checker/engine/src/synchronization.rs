@@ -39,6 +39,8 @@ pub struct Options {
     pub hangs: bool,
     /// How the phases of mbarriers are found.
     pub mbarrier_encoding: MbarrierEncoding,
+    /// Most choices of phases of the operations on an mbarrier.
+    pub phase_choices_max: usize,
 }
 
 /// States what the threads do together.
@@ -46,7 +48,8 @@ pub fn finish(graph: &mut GraphBuilder, logs: Logs<'_>, options: Options) -> Res
     barrier::finish(graph, logs.aligned, logs.barriers, options.hangs)?;
     if !graph.mbarriers.is_empty() {
         let passed = barrier::passed_barriers(graph, logs.barriers);
-        mbarrier::finish(graph, logs.mbarriers, &passed, options.mbarrier_encoding)?;
+        let Options { mbarrier_encoding, phase_choices_max, .. } = options;
+        mbarrier::finish(graph, logs.mbarriers, &passed, mbarrier_encoding, phase_choices_max)?;
     }
     allocation::finish(graph, logs.allocations)?;
     lifetime::finish(graph, logs.grids)

@@ -530,12 +530,9 @@ impl<'a> Unroller<'a> {
             allocations: self.asynchronous.allocations(),
             grids: self.host.started(),
         };
-        let (hangs, mbarrier_encoding) = (self.options.hangs, self.options.mbarrier_encoding);
-        synchronization::finish(
-            &mut self.graph,
-            logs,
-            synchronization::Options { hangs, mbarrier_encoding },
-        )?;
+        let &UnrollOptions { hangs, mbarrier_encoding, phase_choices_max, .. } = self.options;
+        let options = synchronization::Options { hangs, mbarrier_encoding, phase_choices_max };
+        synchronization::finish(&mut self.graph, logs, options)?;
         self.relate_same_stores();
         Ok(())
     }

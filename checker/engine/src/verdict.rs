@@ -77,6 +77,13 @@ pub enum Limit {
         /// The limit.
         limit: u64,
     },
+    /// The same, where the execution in which all threads run in turns has shown something, and no other was looked at.
+    OneExecution {
+        /// Of what there are too many.
+        what: &'static str,
+        /// How many are few enough.
+        limit: u64,
+    },
     /// `--max-clauses`.
     Clauses {
         /// The limit.

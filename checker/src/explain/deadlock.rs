@@ -44,14 +44,15 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
         }
     }
     // A spin is more likely the cause than the barrier at which others wait for the spinning thread.
-    roles.sort_by_key(|role| match role.wait {
+    let likely = |role: &Role| match role.wait {
         WaitFact::Registers { .. } => 0,
         // Who only goes round with others reads nothing.
         WaitFact::Memory(ref looks, _) if looks.is_empty() => 2,
         WaitFact::Memory(..) | WaitFact::Phase { .. } => 1,
         WaitFact::Barrier { .. } => 2,
         WaitFact::Grids { is_start, .. } => 3 + i32::from(is_start),
-    });
+    };
+    roles.sort_by_key(|role| (likely(role), !role.is_left_alone()));
     let looks = || {
         roles.iter().flat_map(|role| match &role.wait {
             WaitFact::Memory(looks, _) => looks.as_slice(),

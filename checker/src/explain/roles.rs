@@ -16,6 +16,14 @@ pub struct Role {
     pub wait: WaitFact,
 }
 
+impl Role {
+    /// Whether it waits for a phase for which nobody is left to arrive: no other wait is why.
+    pub fn is_left_alone(&self) -> bool {
+        let WaitFact::Phase { contributors, .. } = &self.wait else { return false };
+        contributors.iter().all(|one| one.is_in_phase || one.standing == Standing::Finished)
+    }
+}
+
 /// What a role waits for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WaitFact {

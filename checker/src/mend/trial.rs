@@ -1,6 +1,6 @@
 //! A text tried: is everything proved of it?
 
-use crate::check::replay::Changed;
+use crate::check::replay;
 use crate::check::{CheckError, Config, check, usual_properties};
 use crate::event::EventGraph;
 use crate::explain::repair::{self, Edit, Texts};
@@ -99,10 +99,11 @@ impl<'a> Trial<'a> {
     /// What `fencepost check` offers for a launch, if nothing is violated in it with that.
     pub fn help(&self, failure: &Failure) -> Result<Option<Vec<Edit>>, CheckError> {
         let kernel = &failure.program.kernels[failure.place.0];
-        let steps = failure.outcome.statistics.steps;
         let config = self.setting.config;
-        let config =
-            Config { budget: repair::worth(kernel, steps).min(self.allowance.left()), ..config.clone() };
+        let config = Config {
+            budget: repair::worth(kernel, &failure.outcome).min(self.allowance.left()),
+            ..config.clone()
+        };
         let model = &self.setting.model.resolved;
         let job =
             repair::Job { texts: &failure.texts, program: &failure.program, kernel, model, config: &config };
@@ -194,7 +195,7 @@ impl<'a> Trial<'a> {
         let kernel = &program.kernels[place.0];
         let config = self.config(&program, place, 1);
         let model = &self.setting.model.resolved;
-        Some(Changed::new(&program, kernel, &kernel.launches[place.1], model, &config)?.into_graph())
+        replay::events(&program, kernel, &kernel.launches[place.1], model, &config)
     }
 
     fn check(

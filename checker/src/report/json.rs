@@ -449,7 +449,7 @@ fn limit_report(limit: &Limit) -> LimitReport {
         Limit::Budget { .. } => "budget",
         Limit::Rest { .. } => "rest",
         Limit::Unroll { what: "events", .. } => "max-events",
-        Limit::Unroll { what, .. } => what,
+        Limit::Unroll { what, .. } | Limit::OneExecution { what, .. } => what,
         Limit::Clauses { .. } => "max-clauses",
         Limit::Recursion { .. } => "recursion",
         Limit::Cells { .. } => "cells",

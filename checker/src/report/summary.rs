@@ -543,6 +543,12 @@ pub fn stopped(limit: &Limit) -> (String, &'static str) {
             ),
             "mend what was found and check again, check `--without slices`, or choose a smaller launch",
         ),
+        Limit::OneExecution { what, limit } => (
+            format!(
+                "what was found was found with all threads in turns; nothing else was looked for, since the launch has more than {limit} {what}"
+            ),
+            "mend what was found and check again, or choose a smaller launch",
+        ),
         Limit::Unroll { what: "events", limit } => (
             format!("the launch has more than {limit} events"),
             "raise --max-events, lower --unroll, or choose a smaller launch",

@@ -122,11 +122,14 @@ pub struct Limits {
     pub clauses_max: usize,
     /// Violations listed per launch.
     pub findings_max: usize,
+    /// Choices of phases of an mbarrier's operations.
+    pub phase_choices_max: usize,
 }
 
 impl Limits {
     /// Those of a run that says nothing else.
-    pub const DEFAULT: Self = Self { events_max: 20_000, clauses_max: 8_000_000, findings_max: 8 };
+    pub const DEFAULT: Self =
+        Self { events_max: 20_000, clauses_max: 8_000_000, findings_max: 8, phase_choices_max: 20_000_000 };
 }
 
 impl Default for Limits {

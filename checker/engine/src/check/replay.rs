@@ -10,8 +10,8 @@
 //! Needs: nothing.
 //! Cannot: carry over executions in which the change makes other accesses happen.
 
-use super::Config;
-use super::unrolled::{Unrolled, unrolled};
+use super::unrolled::Unrolled;
+use super::{Config, phases};
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::{Cells, add_initial_writes};
@@ -47,6 +47,23 @@ pub struct Changed<'a> {
     model: &'a MemoryModel,
 }
 
+/// The events of a program; of one in which too much may happen to its mbarriers, those of one execution.
+pub fn events(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    model: &MemoryModel,
+    config: &Config,
+) -> Option<EventGraph> {
+    let mut facts = Facts::of(model, launch, config.treatment);
+    let (of, allowance) = ((program, kernel, launch), config.allowance());
+    let unrolled = phases::with_few(of, model, config, config.unroll, &allowance, &mut facts);
+    if phases::too_many(&unrolled).is_some() {
+        return phases::in_turns(of, model, config, config.unroll, &allowance);
+    }
+    Some(unrolled.ok()?.graph)
+}
+
 impl<'a> Changed<'a> {
     /// Up to the loop bound that `config` begins with; `None` where something else has to be said of it.
     pub fn new(
@@ -58,15 +75,11 @@ impl<'a> Changed<'a> {
     ) -> Option<Self> {
         let mut facts = Facts::of(model, launch, config.treatment);
         let allowance = config.allowance();
-        let Unrolled { mut graph, .. } =
-            unrolled((program, kernel, launch), model, config, config.unroll, &allowance, &mut facts).ok()?;
+        let of = (program, kernel, launch);
+        let unrolled = phases::with_few(of, model, config, config.unroll, &allowance, &mut facts);
+        let Unrolled { mut graph, .. } = unrolled.ok()?;
         let cells = add_initial_writes(&mut graph).ok()?;
         Some(Self { graph, cells, model })
-    }
-
-    /// Its events.
-    pub fn into_graph(self) -> EventGraph {
-        self.graph
     }
 
     /// Whether a violation of the program as it was is one of this.

@@ -226,13 +226,20 @@ pub(super) fn in_turns(graph: &EventGraph, model: &MemoryModel, config: &Config)
 /// The same for a launch without slices, before the whole is asked: where an execution decides in which phases of mbarriers
 /// operations are, or who meets at a barrier, or all threads access one word, that has a large formula.
 fn in_turns_first(graph: &EventGraph, model: &MemoryModel, config: &Config, allowance: &Allowance) -> Sliced {
-    let is_tried = config.treatment.completing && is_soon_run(graph, model, allowance);
-    let whole = is_tried.then(|| Whole::new(graph, model, config)).flatten();
-    let found = whole.and_then(|mut whole| {
-        whole.does_all_in_turns();
-        found_in(whole, config, Rest::of(allowance))
-    });
-    Sliced::of_found(found)
+    let is_tried = config.treatment.completing;
+    Sliced::of_found(is_tried.then(|| in_turns_soon(graph, model, config, allowance)).flatten())
+}
+
+/// The same where that takes no more than its share of the steps that are left.
+pub(super) fn in_turns_soon(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    config: &Config,
+    allowance: &Allowance,
+) -> Option<Found> {
+    let mut whole = is_soon_run(graph, model, allowance).then(|| Whole::new(graph, model, config))??;
+    whole.does_all_in_turns();
+    found_in(whole, config, Rest::of(allowance))
 }
 
 /// Whether running all threads in turns takes no more than its share of the steps that are left.

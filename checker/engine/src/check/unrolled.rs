@@ -63,6 +63,7 @@ pub(super) fn unrolled(
             allowance: allowance.clone(),
             hangs: config.properties.contains(&Property::Deadlock),
             mbarrier_encoding: config.treatment.mbarrier_encoding,
+            phase_choices_max: config.limits.phase_choices_max,
             never_full: config.treatment.never_full,
             together: config.treatment.together,
             forwarding: n_threads(launch) >= config.treatment.forward_from

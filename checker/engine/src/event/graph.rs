@@ -185,6 +185,8 @@ pub struct Mbarrier {
     pub offset_bytes: u32,
     /// Whether threads drop out of it and all the same no arrival is one too many.
     pub is_never_full: bool,
+    /// Whether only what happens to it where all threads run in turns is stated.
+    pub is_in_turns: bool,
     /// What happens to it, in order of threads and program order.
     pub operations: Vec<PhasedOperation>,
     /// Per phase: what it expects, and a term that is 1 iff it and all before it are complete.

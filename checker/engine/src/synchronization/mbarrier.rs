@@ -21,6 +21,7 @@ mod past;
 mod phase;
 mod raised;
 mod rules;
+mod turns;
 
 use super::barrier::PassedBarrier;
 use super::log::{FinalPhase, MbarrierLog, Operation, OperationKind, PHASE_WIDTH};
@@ -47,6 +48,13 @@ const MAX_PAIRS: usize = 4_000_000;
 /// Most choices of which comes first, an arrival that may be one too many or another operation, in each phase that it may be of.
 const MAX_CHOICES: usize = 1_000_000;
 
+const CHOICES: &str = "choices of phases of mbarrier operations";
+const PHASES: &str = "mbarrier phases";
+const PAIRS: &str = "pairs of mbarrier operations";
+const FIRST: &str = "choices of which mbarrier operation comes first";
+/// What there may be too much of, for the phases of operations to be stated.
+pub const LIMITS: [&str; 5] = [CHOICES, PHASES, PAIRS, FIRST, order::ORDERED];
+
 /// How the phases of mbarriers are found; both ways agree where both work.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum MbarrierEncoding {
@@ -57,14 +65,18 @@ pub enum MbarrierEncoding {
     Count,
     /// From an order of each object's operations, without what counting finds out.
     Order,
+    /// As they are where all threads run in turns: of one execution, for launches with too many others.
+    InTurns,
 }
 
-/// States what completing means for every mbarrier, and which arrivals each wait has seen.
+/// States what completing means for every mbarrier, and which arrivals each wait has seen; for objects with no more than so many
+/// choices of phases.
 pub fn finish(
     graph: &mut GraphBuilder,
     log: &mut MbarrierLog,
     passed: &[PassedBarrier],
     encoding: MbarrierEncoding,
+    choices_max: usize,
 ) -> Result<(), GraphError> {
     lives::separate_lives(graph, log, passed)?;
     let mut expected = expected_counts(graph.mbarriers.len(), &log.operations);
@@ -72,26 +84,53 @@ pub fn finish(
     let drops = Drops::new(&mut graph.terms, &log.operations);
     let narrowed = narrow(&graph.terms, log, passed, &expected, &drops);
     rules::note_passes(graph, &log.final_phases, &narrowed.passes);
+    let told = match encoding {
+        MbarrierEncoding::InTurns => {
+            let told = turns::in_turns(&graph.terms, &log.operations, passed);
+            Some(told.ok_or_else(|| too_many_choices(graph, log.operations.iter(), choices_max))?)
+        }
+        _ => None,
+    };
     let mut objects: IndexVec<MbarrierId, Object> = IndexVec::new();
     for (id, &expected) in expected.iter_enumerated() {
-        objects.push(Object { id, operations: Vec::new(), seen: Vec::new(), expected });
+        objects.push(Object { id, operations: Vec::new(), seen: Vec::new(), told: Vec::new(), expected });
     }
     let found = narrowed.intervals.into_iter().zip(narrowed.seen);
-    for (operation, (interval, seen)) in log.operations.iter().zip(found) {
+    for (at, (operation, (interval, seen))) in log.operations.iter().zip(found).enumerate() {
         let object = &mut objects[operation.object];
         object.operations.push((operation.clone(), interval));
         object.seen.push(seen);
+        object.told.extend(told.as_ref().map(|told| told[at]));
     }
     for id in objects.ids() {
         if drops.most(id, &|_| true) >= objects[id].expected.least {
             rules::limit_drops(graph, id, &objects[id].operations, objects[id].expected);
         }
     }
-    let exactness = exactness_of(&graph.terms, &objects, passed);
+    let exactness = match told {
+        Some(_) => IndexVec::repeat(Exactness::Yes, objects.len()),
+        None => exactness_of(&graph.terms, &objects, passed),
+    };
     for id in objects.ids() {
-        finish_object(graph, &mut objects[id], &log.final_phases, (encoding, exactness[id]))?;
+        finish_object(graph, &mut objects[id], &log.final_phases, (encoding, exactness[id]), choices_max)?;
     }
     Ok(())
+}
+
+/// How many choices of phases of two of an object's operations there are, as far as these leave open which comes first.
+fn n_choices(operations: &[(Operation, Interval)]) -> usize {
+    let widths = operations.iter().map(|(_, of)| of.last.saturating_sub(of.first) as usize);
+    widths.sum::<usize>().saturating_mul(operations.len())
+}
+
+/// Why an object is not stated.
+fn too_many_choices<'o>(
+    graph: &GraphBuilder,
+    mut operations: impl Iterator<Item = &'o Operation>,
+    choices_max: usize,
+) -> GraphError {
+    let span = operations.next().map_or(graph.span(), |operation| operation.span);
+    GraphError::TooLarge { limit: CHOICES, value: choices_max as u64, span }
 }
 
 /// Of which objects counting decides the phases; what barriers say is looked at where nothing else does.
@@ -208,13 +247,30 @@ fn finish_object(
     object: &mut Object,
     final_phases: &[FinalPhase],
     (encoding, exactness): (MbarrierEncoding, Exactness),
+    choices_max: usize,
 ) -> Result<(), GraphError> {
     let (id, expected) = (object.id, object.expected);
-    let Object { operations, seen, .. } = object;
+    let Object { operations, seen, told, .. } = object;
     rules::require_init(graph, id, operations);
     rules::limit_raises(operations, expected)?;
     rules::limit_age(graph, id, operations);
     rules::limit_overtaking(graph, id, operations);
+    graph.mbarriers[id].is_in_turns = !told.is_empty();
+    // What breaks a rule does so in a phase that is known from here on.
+    for ((operation, interval), &told) in operations.iter_mut().zip(&*told) {
+        if let Some(phase) = told.only()
+            && interval.only().is_none()
+        {
+            let phase = phase_constant(&mut graph.terms, phase);
+            let same = graph.terms.equal(operation.phase, phase);
+            graph.constrain(same);
+        }
+        *interval = told;
+    }
+    let n_choices = n_choices(operations);
+    if n_choices > choices_max {
+        return Err(too_many_choices(graph, operations.iter().map(|(operation, _)| operation), choices_max));
+    }
     let is_ordered = expected.is_initialised && needs_order(&graph.terms, (encoding, exactness), operations)?;
     if is_ordered && encoding == MbarrierEncoding::Order {
         forget_counting(operations, seen, expected);
@@ -228,7 +284,7 @@ fn finish_object(
     if n_phases >= PHASES_MAX {
         let span = operations.first().map_or(graph.span(), |(operation, _)| operation.span);
         let value = u64::from(PHASES_MAX);
-        return Err(GraphError::TooLarge { limit: "mbarrier phases", value, span });
+        return Err(GraphError::TooLarge { limit: PHASES, value, span });
     }
     limit_choices(operations)?;
     let (phases, moments) = if is_ordered {
@@ -258,7 +314,7 @@ fn limit_choices(operations: &[(Operation, Interval)]) -> Result<(), GraphError>
     match operations.first() {
         Some((first, _)) if n > MAX_CHOICES => {
             let value = MAX_CHOICES as u64;
-            let limit = "choices of which mbarrier operation comes first";
+            let limit = FIRST;
             Err(GraphError::TooLarge { limit, value, span: first.span })
         }
         _ => Ok(()),
@@ -315,7 +371,9 @@ fn needs_order(
 ) -> Result<bool, GraphError> {
     match encoding {
         MbarrierEncoding::Order => Ok(true),
-        MbarrierEncoding::Count => check_countable(terms, operations).map(|()| false),
+        MbarrierEncoding::Count | MbarrierEncoding::InTurns => {
+            check_countable(terms, operations).map(|()| false)
+        }
         MbarrierEncoding::Auto => Ok(exactness == Exactness::No),
     }
 }
@@ -415,7 +473,7 @@ fn link_phases(
             if n_pairs > MAX_PAIRS {
                 let value = MAX_PAIRS as u64;
                 let span = before[0].0.span;
-                return Err(GraphError::TooLarge { limit: "pairs of mbarrier operations", value, span });
+                return Err(GraphError::TooLarge { limit: PAIRS, value, span });
             }
             for &a in before {
                 graph.goes_on()?;

@@ -358,6 +358,7 @@ impl Unroller<'_> {
             location,
             offset_bytes,
             is_never_full: self.never_full.contains(&(location, offset_bytes)),
+            is_in_turns: false,
             operations: Vec::new(),
             phases: Vec::new(),
         });

@@ -26,6 +26,8 @@ pub struct UnrollOptions {
     pub starts: bool,
     /// How the phases of mbarriers are found.
     pub mbarrier_encoding: MbarrierEncoding,
+    /// Most choices of phases of the operations on an mbarrier.
+    pub phase_choices_max: usize,
     /// Whether that no arrival is one too many is found out where threads drop out of mbarriers.
     pub never_full: bool,
     /// Whether an aligned matrix operation reads once for its warp.
@@ -58,6 +60,7 @@ impl Default for UnrollOptions {
             hangs: false,
             starts: false,
             mbarrier_encoding: MbarrierEncoding::Auto,
+            phase_choices_max: usize::MAX,
             never_full: true,
             together: true,
             forwarding: false,

@@ -6,7 +6,7 @@ use super::edit::Edit;
 use super::ground::{Ground, Proposal};
 use super::places::{barriers, diverges, gaps, insert, names};
 use super::syntax::{Instruction, NodeKind};
-use crate::event::{EventId, EventKind};
+use crate::event::{AgentId, Event, EventId, EventKind};
 use crate::findings::lifetime;
 use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedSet;
@@ -52,20 +52,83 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             45
         };
         let gaps = gaps(ground, a, b);
-        for (extra, (text, words)) in (0..).zip(barriers(ground, first, second)) {
-            let open = gaps.iter().filter(|(_, gap)| !diverges(ground, gap.0, words));
-            for &(rank, gap) in open.clone().take(if extra == 0 { usize::MAX } else { GAPS_MAX }) {
+        for (extra, (text, comers)) in meetings(ground, (a, b), (first, second)) {
+            let open = gaps.iter().filter(|(_, gap)| comers.come(ground, gap.0));
+            for &(rank, gap) in open.take(if extra == 0 { usize::MAX } else { GAPS_MAX }) {
                 found.push(Proposal { rank: base + rank + extra, edits: vec![insert(ground, gap, &text)] });
             }
-            on_both_sides(ground, (a, b), (&text, words), base + extra + 3, found);
-        }
-        for (text, known) in own_barriers(ground) {
-            let open = gaps.iter().filter(|(_, gap)| runs_as(ground, gap.0, known));
-            for &(rank, gap) in open.take(GAPS_MAX) {
-                found.push(Proposal { rank: base + rank + 1, edits: vec![insert(ground, gap, &text)] });
-            }
+            on_both_sides(ground, (a, b), (&text, comers), base + extra + 3, found);
         }
     }
+}
+
+/// Who comes to a barrier.
+#[derive(Clone, Copy)]
+enum Comers {
+    /// All that could, where it does not depend on these names.
+    All(&'static [&'static str]),
+    /// The threads that come to this statement.
+    As(usize),
+}
+
+impl Comers {
+    /// Whether they all come to a statement, and nobody else.
+    fn come(self, ground: &Ground<'_>, node: usize) -> bool {
+        match self {
+            Self::All(words) => !diverges(ground, node, words),
+            Self::As(other) => runs_as(ground, node, other),
+        }
+    }
+}
+
+/// Barriers at which two threads can meet, with how unlikely each is.
+fn meetings(
+    ground: &Ground<'_>,
+    (a, b): (EventId, EventId),
+    (first, second): (AgentId, AgentId),
+) -> Vec<(u32, (String, Comers))> {
+    let usual = barriers(ground, first, second).into_iter().map(|(text, words)| (text, Comers::All(words)));
+    let own = own_barriers(ground).into_iter().map(|(text, node)| (text, Comers::As(node)));
+    let new = role_barrier(ground, (a, b), (first, second));
+    let own = own.chain(new.map(|(text, node)| (text, Comers::As(node))));
+    (0..).zip(usual).chain(own.map(|own| (1, own))).collect()
+}
+
+/// A barrier for the warps that come to the first access, if both threads do and not all of their CTA.
+fn role_barrier(
+    ground: &Ground<'_>,
+    (a, b): (EventId, EventId),
+    threads: (AgentId, AgentId),
+) -> Option<(String, usize)> {
+    let (graph, sources) = (ground.graph(), ground.texts.sources());
+    let hierarchy = &graph.hierarchy;
+    let cta = hierarchy.cta_of(threads.0);
+    let places = [ground.place(a)?, ground.place(b)?];
+    let site = graph.events[a].site?;
+    let comes = |event: &&Event| event.site == Some(site);
+    let comers: SortedSet<AgentId> =
+        graph.events.iter().filter(comes).filter_map(|event| event.agent).collect();
+    let comers: SortedSet<AgentId> =
+        comers.into_iter().filter(|&agent| hierarchy.cta_of(agent) == cta).collect();
+    let warps: SortedSet<u32> = comers.iter().map(|&agent| hierarchy.warp_of(agent)).collect();
+    let are_whole = warps.iter().all(|&warp| hierarchy.lanes_of(warp).all(|lane| comers.contains(&lane)));
+    let are_some = warps.len() > 1 && comers.len() < hierarchy.threads_of_cta(cta).count();
+    let both = [threads.0, threads.1].iter().all(|thread| comers.contains(thread));
+    if !are_whole || !are_some || !both || !runs_as(ground, places[0], places[1]) {
+        return None;
+    }
+    let taken: Vec<&str> = ground
+        .syntax
+        .instructions
+        .iter()
+        .filter_map(number_of)
+        .map(|span| sources.text(span).trim())
+        .collect();
+    // A number that is computed may be any.
+    let is_number = |text: &&&str| text.parse::<u32>().is_ok();
+    let number = (1..NUMBERS_MAX).find(|number| !taken.contains(&number.to_string().as_str()))?;
+    let all_told = taken.iter().filter(is_number).count() == taken.len();
+    all_told.then(|| (format!("bar.sync {number}, {};", warps.len() * LANES as usize), places[0]))
 }
 
 /// The barriers of some warps that the text has, each with a statement that is one.
@@ -290,21 +353,22 @@ pub fn count_of(instruction: &Instruction) -> Option<Span> {
 fn on_both_sides(
     ground: &Ground<'_>,
     (a, b): (EventId, EventId),
-    (text, words): (&str, &[&str]),
+    (text, comers): (&str, Comers),
     rank: u32,
     found: &mut Vec<Proposal>,
 ) {
     let is_write = |event: &EventId| matches!(ground.graph().events[*event].kind, EventKind::Write(_));
     let Some(write) = [a, b].into_iter().find(is_write) else { return };
     let Some(instruction) = ground.instruction(ground.started_by(write)) else { return };
-    let is_repeated = |&around: &usize| {
-        ground.syntax.nodes[around].kind == NodeKind::Loop && !diverges(ground, around, words)
-    };
     let ancestors = ground.syntax.ancestors(instruction.node);
-    if diverges(ground, instruction.node, words) || !ancestors.iter().any(is_repeated) {
+    // The branch in which one thread writes for all stands between the two.
+    let Some(level) = ancestors.iter().position(|&around| comers.come(ground, around)) else { return };
+    let is_repeated =
+        |&around: &usize| ground.syntax.nodes[around].kind == NodeKind::Loop && comers.come(ground, around);
+    if !ancestors[level..].iter().any(is_repeated) {
         return;
     }
-    let edits = [false, true].map(|is_after| insert(ground, (instruction.node, is_after), text));
+    let edits = [false, true].map(|is_after| insert(ground, (ancestors[level], is_after), text));
     found.push(Proposal { rank, edits: edits.to_vec() });
 }
 

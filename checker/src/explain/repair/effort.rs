@@ -2,6 +2,7 @@
 
 use super::edit::{Edit, EditKind};
 use super::ground::Proposal;
+use crate::verdict::{Limit, Outcome};
 use fencepost_dsl::kernel::program::Kernel;
 
 /// Steps of a try, as a multiple of those of the check, and at least.
@@ -19,6 +20,9 @@ const COMPILED_STEPS: (u64, u64) = (4, 60_000_000);
 /// twice.
 pub(super) const ELSEWHERE_MAX: u32 = 4;
 
+/// Steps that a check of a large launch takes for each of its events.
+const STEPS_OF_AN_EVENT: u64 = 5_000;
+
 /// A check of so many steps is worth one of the violated properties alone before one of all.
 const LONG: u64 = 5_000_000;
 
@@ -35,9 +39,25 @@ fn is_compiled(kernel: &Kernel) -> bool {
     kernel.flat.is_some()
 }
 
-/// What looking for repairs may take, for a launch of a kernel whose check took so many steps.
-pub fn worth(kernel: &Kernel, steps: u64) -> u64 {
+/// What looking for repairs may take, for a launch of a kernel that was checked.
+pub fn worth(kernel: &Kernel, outcome: &Outcome) -> u64 {
+    let steps = outcome.statistics.steps.max(of_the_rest(outcome));
     times(if is_compiled(kernel) { COMPILED_STEPS } else { ALL_STEPS }, steps)
+}
+
+/// What the check took; what it spent on looking for more, once a few threads at a time had shown something, is nothing that a
+/// proof takes.
+pub(super) fn own_steps(outcome: &Outcome) -> u64 {
+    let more = if let Some(Limit::Rest { limit }) = outcome.limit { limit } else { 0 };
+    outcome.statistics.steps.saturating_sub(more).max(of_the_rest(outcome))
+}
+
+/// Where one execution was looked at in place of all, about what all of them take once the mbarriers are right.
+fn of_the_rest(outcome: &Outcome) -> u64 {
+    match outcome.limit {
+        Some(Limit::OneExecution { .. }) => outcome.graph.events.len() as u64 * STEPS_OF_AN_EVENT,
+        _ => 0,
+    }
 }
 
 /// What one try may take.

@@ -14,7 +14,7 @@ use super::key::{Key, RESIDENCE, key};
 use super::propose::proposals;
 use super::syntax::Syntax;
 use super::text::Texts;
-use crate::check::replay::Changed;
+use crate::check::replay::{self, Changed};
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::event::EventGraph;
 use crate::verdict::{Limit, Outcome, Property, Verdict};
@@ -172,7 +172,7 @@ impl Search<'_> {
         // What mends everything, and has some read see what it had better not.
         let mut second: Option<(Repair, usize)> = None;
         let mut undecided: Vec<&Proposal> = Vec::new();
-        let first = effort::at_first(self.own_steps());
+        let first = effort::at_first(effort::own_steps(self.outcome));
         // What no answer comes of soon is asked again with what is left then.
         let first = if self.has_looked_for_more() { first.min(self.allowance.left() / 2) } else { first };
         let mut n_checked = 0;
@@ -366,7 +366,7 @@ impl Search<'_> {
         let Variant { program, kernel, launch } = self.variant(texts, &self.outcome.launch)?;
         let kernel = &program.kernels[kernel];
         let config = self.config(kernel, 1, self.most());
-        Some(Changed::new(&program, kernel, &launch, self.job.model, &config)?.into_graph())
+        replay::events(&program, kernel, &launch, self.job.model, &config)
     }
 
     /// Whether other kernels of the files that share what a change is made in, and were proved, are no more.
@@ -569,16 +569,9 @@ impl Search<'_> {
         matches!(self.outcome.limit, Some(Limit::Rest { .. }))
     }
 
-    /// What the check took; what it spent on looking for more, once a few threads at a time had shown something, is nothing
-    /// that a proof takes.
-    fn own_steps(&self) -> u64 {
-        let more = if let Some(Limit::Rest { limit }) = self.outcome.limit { limit } else { 0 };
-        self.outcome.statistics.steps.saturating_sub(more)
-    }
-
     /// The steps that a try may take.
     fn most(&self) -> u64 {
-        effort::of_try(self.job.kernel, self.own_steps())
+        effort::of_try(self.job.kernel, effort::own_steps(self.outcome))
     }
 
     /// A check of the changed program; `None` if there is none.
@@ -653,7 +646,7 @@ impl Search<'_> {
         self.tries.n += 1;
         let config = self.config(&of.program.kernels[of.kernel], findings_max, most);
         // Whether what was found is there still is said soon; whatever else is wrong may take long.
-        let is_long = effort::is_long(self.job.kernel, self.own_steps());
+        let is_long = effort::is_long(self.job.kernel, effort::own_steps(self.outcome));
         if findings_max == 1 && (self.has_looked_for_more() || is_long) {
             let mut properties: Vec<Property> = self.keys.iter().map(|(property, _)| *property).collect();
             properties.sort_unstable();

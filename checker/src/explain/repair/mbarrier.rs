@@ -245,6 +245,7 @@ fn counts(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>
         let is_waited = waited.is_empty() || waited.contains(object) || waited.contains(named);
         let base = if is_about_counts(ground) { 12 } else { 30 } + if is_waited { 0 } else { 3 };
         let mut others: Vec<(u32, String)> = Vec::new();
+        others.extend(all_that_arrive(ground, object).map(|text| (0, text)));
         match now.parse::<u32>() {
             Ok(number) => {
                 let near =
@@ -264,6 +265,17 @@ fn counts(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>
             found.push(Proposal { rank: base + rank, edits });
         }
     }
+}
+
+/// How many arrivals a phase of an object has got that waits for more, where nobody is left to arrive.
+fn all_that_arrive(ground: &Ground<'_>, object: &str) -> Option<String> {
+    let Subject::Deadlock { roles, .. } = &ground.explanation.subject else { return None };
+    roles.iter().filter(|role| role.is_left_alone()).find_map(|role| match &role.wait {
+        WaitFact::Phase { object: name, arrivals: (arrived @ 1.., Some(_)), .. } => {
+            (name.split(['[', ' ']).next() == Some(object)).then(|| arrived.to_string())
+        }
+        _ => None,
+    })
 }
 
 /// Whether the finding speaks of phases that are completed too early, too late or by others.

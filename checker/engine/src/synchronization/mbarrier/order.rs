@@ -23,6 +23,8 @@ use fencepost_dsl::kernel::program::BinaryOp;
 
 /// Most operations that are ordered.
 pub const OPERATIONS_MAX: usize = 64;
+/// What there are too many of then.
+pub const ORDERED: &str = "ordered mbarrier operations";
 
 /// An operation that takes part in the order.
 struct Member {
@@ -85,13 +87,13 @@ pub(super) fn order_object(
     object: &Object,
     n_phases: u32,
 ) -> Result<(Phases, Moments), GraphError> {
-    let Object { id, operations, seen, expected } = object;
+    let Object { id, operations, seen, expected, .. } = object;
     let (id, expected) = (*id, *expected);
     let mut members = members(graph, operations, seen);
     if members.len() > OPERATIONS_MAX {
         let span = members.first().map_or(graph.span(), |member| member.operation.span);
         let value = OPERATIONS_MAX as u64;
-        return Err(GraphError::TooLarge { limit: "ordered mbarrier operations", value, span });
+        return Err(GraphError::TooLarge { limit: ORDERED, value, span });
     }
     let before = total_order(graph, &members)?;
     let measures = Measures::of(&members, n_phases, expected);

@@ -41,6 +41,9 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Of an operation that does not happen.
+    pub const NEVER: Self = Self { first: 1, last: 0 };
+
     pub fn only(self) -> Option<u32> {
         (self.first == self.last).then_some(self.first)
     }
@@ -111,6 +114,8 @@ pub struct Object {
     pub operations: Vec<(Operation, Interval)>,
     /// In parallel with the operations.
     pub seen: Vec<SeenBy>,
+    /// Where all threads run in turns, the phases in which operations do happen; in parallel with them, too.
+    pub told: Vec<Interval>,
     /// Its counts.
     pub expected: Expected,
 }

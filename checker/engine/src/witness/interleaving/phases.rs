@@ -4,7 +4,10 @@
 //! Cannot: `cp.async.mbarrier.arrive` that raises what a phase expects.
 
 use super::Machine;
-use crate::event::{EventGraph, EventId, MbarrierId, PhasedOperation, TermKind, TermPool};
+use crate::event::{
+    EventGraph, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole, PhasedOperation, Role, TermKind,
+    TermPool,
+};
 use fencepost_dsl::IndexVec;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
@@ -46,18 +49,22 @@ impl Phases {
 
 fn is_open(graph: &EventGraph, id: MbarrierId) -> bool {
     let is_open = |operation: &PhasedOperation| graph.terms.constant_value(operation.phase).is_none();
-    graph.mbarriers[id].operations.iter().any(is_open)
+    let mbarrier = &graph.mbarriers[id];
+    mbarrier.is_in_turns || mbarrier.operations.iter().any(is_open)
 }
 
 impl Machine<'_> {
     /// Whether an event is a wait that its object does not let through yet; else its phase is known.
     pub(super) fn waits_for_phase(&mut self, event: EventId) -> Option<bool> {
-        let Some(&(object, operation)) = self.phases.of_event.get(&event) else { return Some(false) };
+        let Some(&(object, operation)) = self.phases.of_event.get(&event) else {
+            return Some(self.is_never_let_through(event));
+        };
         let completed = self.phases.counts[object].as_ref().map_or(0, |count| count.completed);
         let Some(unknown) = self.unknown_of(operation.phase) else {
             let phase = self.graph.terms.constant_value(operation.phase)?;
             return match phase.cmp(&completed.into()) {
-                Ordering::Less => None,
+                // Who comes to a wait when its phase is over may stand there for good.
+                Ordering::Less => (self.graph.events[event].role == Role::Await).then_some(true),
                 Ordering::Equal => {
                     Some(operation.passes != TermPool::TRUE && self.value(operation.passes)? == 0)
                 }
@@ -76,6 +83,16 @@ impl Machine<'_> {
             return Some(true);
         }
         Some(false)
+    }
+
+    /// Whether an event is a wait that no phase lets through where all threads run in turns.
+    fn is_never_let_through(&self, event: EventId) -> bool {
+        match self.graph.events[event].kind {
+            EventKind::Mbarrier(MbarrierEvent { object, role: MbarrierRole::Wait, .. }) => {
+                self.graph.mbarriers[object].is_in_turns
+            }
+            _ => false,
+        }
     }
 
     /// Counts what an event does.

@@ -1,0 +1,187 @@
+//! mbarriers to which too much may happen for all of it to be stated: what one execution shows, in which all threads run in turns.
+//! Rings of the size that kernels have, with a mistake each; and random ones that are small enough to be stated.
+//!
+//! `FENCEPOST_IN_TURNS_PROGRAMS=N` runs N kernels, `FENCEPOST_IN_TURNS_SEED=S` others.
+
+use fencepost::check::{Config, Limits};
+use fencepost::encode::Treatment;
+use fencepost::examine::{Examination, examine};
+use fencepost::explain::repair::Texts;
+use fencepost::models::Model;
+use fencepost::verdict::{Limit, Property, Verdict};
+use fencepost_dsl::SourceMap;
+use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_tests::random::{Numbers, Plan, Suite, run_over};
+use fencepost_tests::run::{config, model, outcomes};
+use proptest::prelude::any;
+use std::collections::BTreeSet;
+
+/// A ring of two stages between a warp that fills it and a warpgroup that reads it.
+const RING: &str = "\
+const STAGES = 2;
+const TILES = 6;
+kernel ring {
+    launch { warps: 5, lanes: 32 }
+    shared full[STAGES]: mbarrier;
+    shared empty[STAGES]: mbarrier;
+    shared tile[STAGES][32]: u32;
+    if tid == 0 {
+        for s in 0..STAGES {
+            mbarrier.init.shared::cta.b64 [full[s]], 32;
+            mbarrier.init.shared::cta.b64 [empty[s]], 128;
+        }
+    }
+    bar.sync 0;
+    if warpid == 4 {
+        for i in 0..TILES {
+            let s = i % STAGES;
+            await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [empty[s]], i / STAGES % 2 ^ 1;
+            st.weak.shared.u32 [tile[s][laneid]], i + 1;
+            mbarrier.arrive.release.cta.shared::cta.b64 _, [full[s]];
+        }
+    } else {
+        for i in 0..TILES {
+            let s = i % STAGES;
+            await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full[s]], i / STAGES % 2;
+            let v = ld.weak.shared.u32 [tile[s][laneid]];
+            assert v == i + 1;
+            mbarrier.arrive.release.cta.shared::cta.b64 _, [empty[s]];
+        }
+    }
+}
+";
+
+const WAIT: &str = "            await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [empty[s]], i / STAGES % 2 ^ 1;\n";
+
+/// What is written instead, what is said of it first, and a part of the help.
+const MISTAKES: &[(&str, &str, &str, &str)] = &[
+    ("[empty[s]], 128", "[empty[s]], 1", "mbarrier::phase-not-waited-for", "128"),
+    ("[empty[s]], 128", "[empty[s]], 4", "mbarrier::phase-not-waited-for", "128"),
+    ("[empty[s]], 128", "[empty[s]], 64", "mbarrier::phase-not-waited-for", "128"),
+    ("[empty[s]], 128", "[empty[s]], 160", "deadlock::phase-never-completes", "128"),
+    ("[full[s]], 32", "[full[s]], 1", "mbarrier::phase-not-waited-for", "32"),
+    ("[full[s]], 32", "[full[s]], 16", "mbarrier::phase-not-waited-for", "32"),
+    ("[full[s]], 32", "[full[s]], 64", "deadlock::phase-never-completes", "32"),
+    (WAIT, "", "mbarrier::phase-run-ahead", "await mbarrier.try_wait"),
+];
+
+fn examined(text: &str) -> Examination {
+    let mut sources = SourceMap::default();
+    let mut read = |_: &str| Ok(text.to_owned());
+    let program = load(&mut sources, "ring.fence", &mut read, &LoadOptions::default())
+        .unwrap_or_else(|errors| panic!("{errors:#?}"));
+    let texts = Texts::new(&sources, LoadOptions::default());
+    let model = Model::shipped("ptx", &[]).expect("the model comes along");
+    let kernel = &program.kernels[0];
+    let config = Config { follow: true, ..Config::usual(kernel) };
+    examine(&texts, &program, kernel, &kernel.launches[0], &model, &config)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_ring_of_the_usual_size_is_proved() {
+    assert_eq!(examined(RING).outcome.verdict, Verdict::Proved);
+}
+
+#[test]
+fn mistakes_in_it_are_found_and_mended() {
+    for &(before, after, code, help) in MISTAKES {
+        let Examination { outcome, explanations } = examined(&RING.replacen(before, after, 1));
+        let first = explanations.first().unwrap_or_else(|| panic!("`{after}` for `{before}` is violated"));
+        assert_eq!((outcome.verdict, first.code), (Verdict::Violated, code), "`{after}` for `{before}`");
+        assert!(matches!(outcome.limit, Some(Limit::OneExecution { .. })), "{:?}", outcome.limit);
+        let repair = first.repair.as_ref().unwrap_or_else(|| panic!("`{after}` for `{before}` is mended"));
+        let repair = format!("{repair:?}");
+        assert!(repair.contains(help), "{help} in {repair}");
+    }
+}
+
+/// A small ring, in which counts, parities, sems and waits may be wrong.
+fn ring(numbers: &mut Numbers) -> String {
+    let (n_warps, n_lanes) = numbers.of(&[(2, 1), (2, 2), (3, 1), (3, 1)]);
+    let (n_stages, n_tiles) = numbers.of(&[(1, 2), (1, 3), (2, 3)]);
+    let readers = (n_warps - 1) * n_lanes;
+    let full = numbers.of(&[n_lanes, n_lanes, 1, n_lanes + 1, 2]);
+    let empty = numbers.of(&[readers, readers, 1, readers + 1, 2]);
+    let parity = "i / STAGES % 2";
+    let wait = |object: &str, parity: String| match parity.as_str() {
+        "" => String::new(),
+        _ => format!(
+            "            await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [{object}[s]], {parity};\n"
+        ),
+    };
+    let of_empty =
+        numbers.of(&["i / STAGES % 2 ^ 1", "i / STAGES % 2 ^ 1", "i / STAGES % 2", "", "1"]).to_owned();
+    let of_full = numbers.of(&[parity, parity, "i / STAGES % 2 ^ 1", "", "0"]).to_owned();
+    let (produced, consumed) =
+        (numbers.of(&["release", "release", "relaxed"]), numbers.of(&["release", "release", "relaxed"]));
+    let (elected, end) = numbers.of(&[("", ""), ("", ""), ("if laneid == 0 { ", " }")]);
+    let drops = numbers.of(&["arrive", "arrive", "arrive", "arrive_drop"]);
+    format!(
+        "const STAGES = {n_stages};
+kernel ring {{
+    launch {{ warps: {n_warps}, lanes: {n_lanes} }}
+    shared full[STAGES]: mbarrier;
+    shared empty[STAGES]: mbarrier;
+    shared tile[STAGES][{n_lanes}]: u32;
+    if tid == 0 {{
+        for s in 0..STAGES {{
+            mbarrier.init.shared::cta.b64 [full[s]], {full};
+            mbarrier.init.shared::cta.b64 [empty[s]], {empty};
+        }}
+    }}
+    bar.sync 0;
+    if warpid == 0 {{
+        for i in 0..{n_tiles} {{
+            let s = i % STAGES;
+{}            st.weak.shared.u32 [tile[s][laneid]], i + 1;
+            {elected}mbarrier.arrive.{produced}.cta.shared::cta.b64 _, [full[s]];{end}
+        }}
+    }} else {{
+        for i in 0..{n_tiles} {{
+            let s = i % STAGES;
+{}            let v = ld.weak.shared.u32 [tile[s][laneid]];
+            assert v == i + 1;
+            mbarrier.{drops}.{consumed}.cta.shared::cta.b64 _, [empty[s]];
+        }}
+    }}
+}}
+",
+        wait("empty", of_empty),
+        wait("full", of_full)
+    )
+}
+
+#[test]
+fn what_one_execution_shows_is_wrong() {
+    let plan = Plan { n_programs: 400, first_seed: 0, salt: 31, n_memory_max: 0, progress: false };
+    let features = &[("several lanes", "lanes: 2"), ("two stages", "STAGES = 2"), ("drops", "arrive_drop")];
+    let results = ["in turns", "violated in turns"];
+    let suite = Suite { set_aside_max: 10, one_in: 60, ..Suite::new("in_turns", plan, features, &results) };
+    let model = model(&[]);
+    let all = Config { budget: 200_000_000, ..config(Treatment::DEFAULT) };
+    let one = Config { limits: Limits { phase_choices_max: 0, ..all.limits }, ..all.clone() };
+    suite.run("", |plan| {
+        run_over(plan, any::<u64>, |&number, _, counts| {
+            let text = ring(&mut Numbers(number));
+            let expected = outcomes(&text, &model, &all).remove(0);
+            if expected.limit.is_some() {
+                counts.add("over budget", true);
+                return Ok(());
+            }
+            let found = outcomes(&text, &model, &one).remove(0);
+            counts.add("compared", true);
+            counts.add_features(&text, features);
+            let violated = |of: &fencepost::verdict::Outcome| -> BTreeSet<Property> {
+                of.findings.iter().map(|finding| finding.property).collect()
+            };
+            counts.add("in turns", found.limit.is_some());
+            counts.add("violated in turns", found.limit.is_some() && !found.findings.is_empty());
+            let (found, expected) = (violated(&found), violated(&expected));
+            if found.is_subset(&expected) {
+                return Ok(());
+            }
+            Err(format!("in turns {found:?}\nat all {expected:?}\n{text}"))
+        })
+    });
+}
