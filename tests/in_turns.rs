@@ -12,7 +12,7 @@ use fencepost::verdict::{Limit, Property, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_tests::random::{Numbers, Plan, Suite, run_over};
-use fencepost_tests::run::{config, model, outcomes};
+use fencepost_tests::run::{codes_of, config, model, outcomes};
 use proptest::prelude::any;
 use std::collections::BTreeSet;
 
@@ -64,6 +64,70 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("[full[s]], 32", "[full[s]], 64", "deadlock::phase-never-completes", "32"),
     (WAIT, "", "mbarrier::phase-run-ahead", "await mbarrier.try_wait"),
 ];
+
+/// A ring of three stages that one thread fills by copies, for two warpgroups.
+const COPIES: &str = "\
+const STAGES = 3;
+const TILES = 7;
+global src[TILES][64]: u32 = 3;
+kernel ring {
+    launch { warps: 9, lanes: 32 }
+    shared full[STAGES]: mbarrier;
+    shared empty[STAGES]: mbarrier;
+    shared tile[STAGES][64]: u32;
+    if tid == 0 {
+        for s in 0..STAGES {
+            mbarrier.init.shared::cta.b64 [full[s]], 1;
+            mbarrier.init.shared::cta.b64 [empty[s]], 8;
+        }
+        fence.mbarrier_init.release.cluster;
+    }
+    bar.sync 0;
+    if warpid == 8 {
+        if laneid == 0 {
+            for i in 0..TILES {
+                let s = i % STAGES;
+                await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [empty[s]], i / STAGES % 2 ^ 1;
+                mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [full[s]], 256;
+                cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [tile[s][0]], [src[i][0]], 256, [full[s]];
+            }
+        }
+    } else {
+        for i in 0..TILES {
+            let s = i % STAGES;
+            await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full[s]], i / STAGES % 2;
+            let v = ld.weak.shared.u32 [tile[s][tid % 64]];
+            assert v == 3;
+            fence.proxy.async.shared::cta;
+            bar.warp.sync 0xffffffff;
+            if laneid == 0 { mbarrier.arrive.release.cta.shared::cta.b64 _, [empty[s]]; }
+        }
+    }
+}
+";
+
+/// What is written there instead, and what is said of it.
+const MISTAKES_OF_COPIES: &[(&str, &str, &str)] = &[
+    ("[empty[s]], 8", "[empty[s]], 1", "mbarrier::phase-not-waited-for"),
+    ("[empty[s]], 8", "[empty[s]], 256", "deadlock::phase-never-completes"),
+    ("if laneid == 0 { mbarrier", "if true { mbarrier", "mbarrier::phase-not-waited-for"),
+    ("[full[s]], i / STAGES % 2;", "[full[s]], 0;", "deadlock::phase-never-completes"),
+    ("i / STAGES % 2 ^ 1;", "i / STAGES % 2;", "deadlock::phase-never-completes"),
+    ("            bar.warp.sync 0xffffffff;\n", "", "race::async-destination"),
+];
+
+/// Asynchronous operations of those who stand before they start them never start.
+#[test]
+fn mistakes_in_a_ring_of_copies_are_found() {
+    let model = model(&[]);
+    let config = Config { budget: 1_000_000_000, ..config(Treatment::DEFAULT) };
+    assert_eq!(outcomes(COPIES, &model, &config)[0].verdict, Verdict::Proved);
+    for &(before, after, code) in MISTAKES_OF_COPIES {
+        let outcome = outcomes(&COPIES.replacen(before, after, 1), &model, &config).remove(0);
+        let codes = codes_of(&outcome, &model);
+        assert!(codes.contains(code), "`{after}` for `{before}`: {codes:?} {:?}", outcome.limit);
+    }
+}
 
 fn examined(text: &str) -> Examination {
     let mut sources = SourceMap::default();

@@ -129,7 +129,7 @@ pub struct Limits {
 impl Limits {
     /// Those of a run that says nothing else.
     pub const DEFAULT: Self =
-        Self { events_max: 20_000, clauses_max: 8_000_000, findings_max: 8, phase_choices_max: 20_000_000 };
+        Self { events_max: 20_000, clauses_max: 8_000_000, findings_max: 8, phase_choices_max: 4_000_000 };
 }
 
 impl Default for Limits {

@@ -278,8 +278,9 @@ impl<'a> Machine<'a> {
     fn step(&mut self, id: EventId) -> Option<Step> {
         let event = &self.graph.events[id];
         let is_thread = |agent| !self.graph.hierarchy.is_operation(agent);
-        if self.n_missing[id] > 0 && !event.agent.is_some_and(is_thread) {
-            // Whether it is started at all is known once its thread has got there.
+        if self.n_missing[id] > 0 && !event.agent.is_some_and(is_thread) && self.value(event.guard) != Some(0)
+        {
+            // Whether it is started at all is known once its thread has got there, or stands where it never does.
             return Some(Step::Blocked);
         }
         let happens = self.value(event.guard)? == 1;

@@ -5,11 +5,11 @@
 
 use super::Machine;
 use crate::event::{
-    EventGraph, EventId, EventKind, MbarrierEvent, MbarrierId, MbarrierRole, PhasedOperation, Role, TermKind,
+    Event, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole, PhasedOperation, Role, TermKind,
     TermPool,
 };
 use fencepost_dsl::IndexVec;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Ordering;
 
 /// What an object has counted.
@@ -29,6 +29,8 @@ pub(super) struct Phases {
     /// Once something has been counted.
     counts: IndexVec<MbarrierId, Option<Count>>,
     of_event: FxHashMap<EventId, (MbarrierId, PhasedOperation)>,
+    /// Operations of all objects that can happen.
+    possible: FxHashSet<EventId>,
 }
 
 impl Phases {
@@ -43,7 +45,8 @@ impl Phases {
                 of_event.insert(operation.event, (id, operation));
             }
         }
-        Self { counts, of_event }
+        let all = graph.mbarriers.iter().flat_map(|mbarrier| &mbarrier.operations);
+        Self { counts, of_event, possible: all.map(|operation| operation.event).collect() }
     }
 }
 
@@ -85,14 +88,11 @@ impl Machine<'_> {
         Some(false)
     }
 
-    /// Whether an event is a wait that no phase lets through where all threads run in turns.
+    /// Whether an event is a wait that no phase ever lets through.
     fn is_never_let_through(&self, event: EventId) -> bool {
-        match self.graph.events[event].kind {
-            EventKind::Mbarrier(MbarrierEvent { object, role: MbarrierRole::Wait, .. }) => {
-                self.graph.mbarriers[object].is_in_turns
-            }
-            _ => false,
-        }
+        let Event { kind, role, .. } = &self.graph.events[event];
+        let is_wait = matches!(kind, EventKind::Mbarrier(of) if of.role == MbarrierRole::Wait);
+        is_wait && *role == Role::Await && !self.phases.possible.contains(&event)
     }
 
     /// Counts what an event does.
@@ -113,6 +113,7 @@ impl Machine<'_> {
             let excess = self.graph.terms.kind(operation.excess?);
             let TermKind::Unknown(excess) = *excess else { return None };
             self.unknowns[excess] = Some(1);
+            self.forget_since(0);
             return Some(());
         }
         count.pending -= operation.arrivals;
