@@ -7,7 +7,7 @@ use fencepost::encode::Treatment;
 use fencepost::unroll::MbarrierEncoding;
 use fencepost::verdict::Outcome;
 use fencepost_tests::random::{Numbers, Plan, Suite};
-use fencepost_tests::switched::Switched;
+use fencepost_tests::switched::{Switched, shown_in_turns};
 
 /// What one thread does. A step is 16 bytes; some are announced and delivered as they should be.
 fn body(numbers: &mut Numbers, thread: u64, n_ctas: u64) -> String {
@@ -97,4 +97,12 @@ fn counting_finds_what_an_order_finds() {
     let is_used =
         |found: &Outcome, expected: &Outcome| found.statistics.clauses != expected.statistics.clauses;
     Switched { kernel, on: Treatment::DEFAULT, off, used, is_used }.agree(&suite, FEATURES);
+}
+
+#[test]
+fn what_one_execution_shows_is_wrong() {
+    let plan = Plan { n_programs: 300, first_seed: 0, salt: 37, n_memory_max: 0, progress: false };
+    let results = ["in turns", "violated in turns"];
+    let suite = Suite { set_aside_max: 10, one_in: 60, ..Suite::new("bytes", plan, FEATURES, &results) };
+    shown_in_turns(kernel, &suite, FEATURES);
 }

@@ -3,18 +3,17 @@
 //!
 //! `FENCEPOST_IN_TURNS_PROGRAMS=N` runs N kernels, `FENCEPOST_IN_TURNS_SEED=S` others.
 
-use fencepost::check::{Config, Limits};
+use fencepost::check::Config;
 use fencepost::encode::Treatment;
 use fencepost::examine::{Examination, examine};
 use fencepost::explain::repair::Texts;
 use fencepost::models::Model;
-use fencepost::verdict::{Limit, Property, Verdict};
+use fencepost::verdict::{Limit, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::{LoadOptions, load};
-use fencepost_tests::random::{Numbers, Plan, Suite, run_over};
+use fencepost_tests::random::{Numbers, Plan, Suite};
 use fencepost_tests::run::{codes_of, config, model, outcomes};
-use proptest::prelude::any;
-use std::collections::BTreeSet;
+use fencepost_tests::switched::shown_in_turns;
 
 /// A ring of two stages between a warp that fills it and a warpgroup that reads it.
 const RING: &str = "\
@@ -222,30 +221,5 @@ fn what_one_execution_shows_is_wrong() {
     let features = &[("several lanes", "lanes: 2"), ("two stages", "STAGES = 2"), ("drops", "arrive_drop")];
     let results = ["in turns", "violated in turns"];
     let suite = Suite { set_aside_max: 10, one_in: 60, ..Suite::new("in_turns", plan, features, &results) };
-    let model = model(&[]);
-    let all = Config { budget: 200_000_000, ..config(Treatment::DEFAULT) };
-    let one = Config { limits: Limits { phase_choices_max: 0, ..all.limits }, ..all.clone() };
-    suite.run("", |plan| {
-        run_over(plan, any::<u64>, |&number, _, counts| {
-            let text = ring(&mut Numbers(number));
-            let expected = outcomes(&text, &model, &all).remove(0);
-            if expected.limit.is_some() {
-                counts.add("over budget", true);
-                return Ok(());
-            }
-            let found = outcomes(&text, &model, &one).remove(0);
-            counts.add("compared", true);
-            counts.add_features(&text, features);
-            let violated = |of: &fencepost::verdict::Outcome| -> BTreeSet<Property> {
-                of.findings.iter().map(|finding| finding.property).collect()
-            };
-            counts.add("in turns", found.limit.is_some());
-            counts.add("violated in turns", found.limit.is_some() && !found.findings.is_empty());
-            let (found, expected) = (violated(&found), violated(&expected));
-            if found.is_subset(&expected) {
-                return Ok(());
-            }
-            Err(format!("in turns {found:?}\nat all {expected:?}\n{text}"))
-        })
-    });
+    shown_in_turns(ring, &suite, features);
 }

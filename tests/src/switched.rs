@@ -2,7 +2,7 @@
 
 use crate::random::{Numbers, Suite, run_over};
 use crate::run::{config, model, outcomes};
-use fencepost::check::Config;
+use fencepost::check::{Config, Limits};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use proptest::prelude::any;
@@ -76,4 +76,37 @@ impl Switched {
             "many kernels have something for it to do"
         );
     }
+}
+
+/// Whether what goes wrong in the one execution in which all threads run in turns, where nothing else of mbarriers is looked at,
+/// does so in some execution of a suite's kernels.
+///
+/// # Panics
+/// If it does not, as [`Suite::run`].
+pub fn shown_in_turns(kernel: fn(&mut Numbers) -> String, suite: &Suite, features: &[(&'static str, &str)]) {
+    let model = model(&[]);
+    let all = Config { budget: STEPS_MAX, ..config(Treatment::DEFAULT) };
+    let one = Config { limits: Limits { phase_choices_max: 0, ..all.limits }, ..all.clone() };
+    let violated =
+        |of: &Outcome| -> BTreeSet<Property> { of.findings.iter().map(|finding| finding.property).collect() };
+    suite.run(" in turns", |plan| {
+        run_over(plan, any::<u64>, |&number, _, counts| {
+            let text = kernel(&mut Numbers(number));
+            let expected = outcomes(&text, &model, &all).remove(0);
+            if expected.limit.is_some() {
+                counts.add("over budget", true);
+                return Ok(());
+            }
+            let found = outcomes(&text, &model, &one).remove(0);
+            counts.add("compared", true);
+            counts.add_features(&text, features);
+            counts.add("in turns", found.limit.is_some());
+            counts.add("violated in turns", found.limit.is_some() && !found.findings.is_empty());
+            let (found, expected) = (violated(&found), violated(&expected));
+            if found.is_subset(&expected) {
+                return Ok(());
+            }
+            Err(format!("in turns {found:?}\nat all {expected:?}\n{text}"))
+        })
+    });
 }
