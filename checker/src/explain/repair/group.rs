@@ -87,6 +87,7 @@ fn waits(ground: &Ground<'_>, (event, other): (EventId, EventId), found: &mut Ve
     };
     let is_pending = event == other;
     committed(ground, instruction.node, wait, found);
+    committed_late(ground, instruction.node, wait, found);
     // The wait that is there, to right behind what it is for.
     let (siblings, at) = ground.syntax.siblings(instruction.node);
     let is_it = |&&node: &&usize| {
@@ -114,6 +115,30 @@ fn waits(ground: &Ground<'_>, (event, other): (EventId, EventId), found: &mut Ve
         }
         if let Some(&last) = siblings.last() {
             found.push(Proposal { rank: 20, edits: vec![insert(ground, (last, true), wait)] });
+        }
+    }
+}
+
+/// A commit that stands behind the wait of its round, to right before it: that waits for the groups before it only.
+fn committed_late(ground: &Ground<'_>, node: usize, wait: &str, found: &mut Vec<Proposal>) {
+    let family =
+        ["wgmma.", "cp.async.bulk.", "cp.async."].into_iter().find(|family| wait.starts_with(family));
+    let Some(family) = family else { return };
+    let is = |node: usize, what: &str| {
+        let of_family = |opcode: &str| opcode.strip_prefix(family).is_some_and(|rest| rest.starts_with(what));
+        ground.syntax.inside(node).any(|own| of_family(&own.opcode))
+    };
+    for around in ground.syntax.ancestors(node) {
+        let (siblings, at) = ground.syntax.siblings(around);
+        let rest = siblings[at..].iter().copied();
+        let own = rest.filter(|&node| is(node, "wait") || is(node, "commit")).take(2);
+        if let [late, commit] = *own.collect::<Vec<usize>>()
+            && is(late, "wait")
+            && is(commit, "commit")
+        {
+            let spans = (ground.syntax.nodes[commit].span, ground.syntax.nodes[late].span);
+            let moved = Edit::moved(ground.texts.sources(), spans.0, spans.1, false);
+            found.push(Proposal { rank: 12, edits: vec![moved] });
         }
     }
 }
