@@ -8,6 +8,7 @@
 use super::syntax::Syntax;
 use crate::event::{AgentId, EventGraph, EventKind, LocationId};
 use fencepost_dsl::SourceMap;
+use fencepost_dsl::index::Id;
 use fencepost_dsl::sorted::SortedMap;
 
 /// A text: its words, its statements and its events.
@@ -21,13 +22,32 @@ type Access = (usize, AgentId, bool);
 struct Met {
     /// It reads what others write, or writes what others read.
     others: bool,
-    /// It reads what its own thread writes, and nobody else.
+    /// It reads what its own thread writes, in this launch or another one of the kernel, and nobody else.
     itself: bool,
+    /// It meets another thread, whichever the launch.
+    elsewhere: bool,
+}
+
+/// A thread, by its place in its grid: the same one in each launch of a kernel.
+type Place<'g> = (Option<&'g str>, usize);
+
+fn place(graph: &EventGraph, agent: AgentId) -> Place<'_> {
+    let hierarchy = &graph.hierarchy;
+    let grid = hierarchy.grid_of(agent);
+    match hierarchy.grids()[grid].name.as_deref() {
+        // `consume #2`
+        Some(name) => {
+            let kernel = name.split(" #").next();
+            (kernel, hierarchy.threads_of_grid(grid).take_while(|&other| other != agent).count())
+        }
+        None => (None, agent.index()),
+    }
 }
 
 /// The accesses, as far as their elements are known, and whom they meet.
 fn accesses((_, syntax, graph): Text<'_>) -> SortedMap<Access, Met> {
     let mut by_byte: SortedMap<(LocationId, u128), Vec<Access>> = SortedMap::new();
+    let mut places: SortedMap<AgentId, Place<'_>> = SortedMap::new();
     for event in graph.events.iter() {
         let is_read = matches!(event.kind, EventKind::Read(_));
         if !is_read && !matches!(event.kind, EventKind::Write(_)) {
@@ -39,7 +59,9 @@ fn accesses((_, syntax, graph): Text<'_>) -> SortedMap<Access, Met> {
         let Some(offset) = graph.terms.constant_value(access.offset) else { continue };
         let span = graph.sites[site].span;
         let Some(number) = syntax.instructions.iter().position(|own| own.span == span) else { continue };
-        let own = (number, graph.hierarchy.issuer(agent), is_read);
+        let issuer = graph.hierarchy.issuer(agent);
+        places.entry(issuer).or_insert_with(|| place(graph, issuer));
+        let own = (number, issuer, is_read);
         for byte in offset..offset + u128::from(access.width_bytes) {
             by_byte.entry((access.location, byte)).or_default().push(own);
         }
@@ -47,18 +69,25 @@ fn accesses((_, syntax, graph): Text<'_>) -> SortedMap<Access, Met> {
     let mut found = SortedMap::new();
     for all in by_byte.values() {
         for &(number, agent, is_read) in all {
-            let meets =
-                |own: bool| all.iter().any(|&(_, by, reads)| (by == agent) == own && reads != is_read);
+            let mut meets =
+                all.iter().filter(|&&(.., reads)| reads != is_read).map(|&(_, by, _)| by).peekable();
             let met: &mut Met = found.entry((number, agent, is_read)).or_default();
-            met.others |= meets(false);
-            met.itself |= is_read && meets(true) && !meets(false);
+            let any = meets.peek().is_some();
+            let (mut others, mut elsewhere) = (false, false);
+            for by in meets {
+                others |= by != agent;
+                elsewhere |= places[&by] != places[&agent];
+            }
+            met.others |= others;
+            met.itself |= is_read && any && !elsewhere;
+            met.elsewhere |= elsewhere;
         }
     }
     found
 }
 
 /// Whether two texts differ in values only, and some access that is left in the second one shares nothing any more, or one
-/// that is changed only looks at what its thread wrote itself.
+/// that is changed, or has looked at what others write, only looks at what its thread wrote itself.
 pub fn parts(before: Text<'_>, after: Text<'_>) -> bool {
     let ((old_sources, old, _), (new_sources, new, _)) = (before, after);
     let opcodes = |syntax: &Syntax| -> Vec<String> {
@@ -72,6 +101,7 @@ pub fn parts(before: Text<'_>, after: Text<'_>) -> bool {
     };
     let (met, left) = (accesses(before), accesses(after));
     let is_alone = |access: &Access| left.get(access).is_some_and(|now| !now.others);
+    let met_another = |access: &Access| met.get(access).is_some_and(|met| met.elsewhere && !met.itself);
     met.iter().any(|(access, met)| met.others && is_alone(access))
-        || left.iter().any(|(&(number, ..), met)| met.itself && is_changed(number))
+        || left.iter().any(|(access, now)| now.itself && (is_changed(access.0) || met_another(access)))
 }
