@@ -51,7 +51,7 @@ use fencepost_dsl::{Diagnostic, FileId, Span};
 use prepare::{prepare, roots};
 use slices::Sliced;
 use std::sync::Arc;
-use unrolled::{Ungraphed, Unrolled};
+use unrolled::{Ungraphed, Unrolled, unrolled};
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -157,13 +157,16 @@ fn check_within(
     loop {
         let mut statistics = Statistics::default();
         let of = (program, kernel, launch);
-        let mut unrolled = phases::with_few(of, model, config, n_iterations, allowance, facts);
+        let few = phases::few(config);
+        let mut unrolled = unrolled(of, model, &few, n_iterations, allowance, facts);
         if let Some(limit) = phases::too_many(&unrolled) {
             if let Some(found) = phases::found_in_turns(of, model, config, n_iterations, allowance) {
                 let decision = Decision { limit: Some(limit), ..found.into_decision(statistics) };
                 return Ok(decision.into_outcome(launch, model, config, n_iterations));
             }
-            unrolled = unrolled::unrolled(of, model, config, n_iterations, allowance, facts);
+            if phases::may_be_stated(&limit, config) {
+                unrolled = unrolled::unrolled(of, model, config, n_iterations, allowance, facts);
+            }
         }
         let config = &facts.allowed(config);
         let is_large = |graph: &EventGraph| graph.events.len() >= SMALL_FIRST && !graph.cuts.is_empty();

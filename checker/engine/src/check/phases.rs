@@ -9,9 +9,9 @@
 use super::slices::{self, Found};
 use super::unrolled::{Of, Ungraphed, Unrolled, unrolled};
 use super::{Config, Limits};
-use crate::event::EventGraph;
+use crate::encode::Treatment;
 use crate::facts::Facts;
-use crate::synchronization::mbarrier;
+use crate::synchronization::mbarrier::{self, MbarrierEncoding};
 use crate::unroll::UnrollError;
 use crate::verdict::Limit;
 use crate::work::Allowance;
@@ -20,18 +20,22 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 /// Choices of phases of an mbarrier's operations up to which everything is stated at once.
 const FEW: usize = 100_000;
 
-/// Unrolls a launch if it has few choices of phases.
-pub(super) fn with_few(
-    of: Of<'_>,
-    model: &MemoryModel,
-    config: &Config,
-    bound: u32,
-    allowance: &Allowance,
-    facts: &mut Facts,
-) -> Result<Unrolled, Ungraphed> {
+/// The options of a run that unrolls a launch if it has few choices of phases.
+pub(super) fn few(config: &Config) -> Config {
     let phase_choices_max = config.limits.phase_choices_max.min(FEW);
-    let config = Config { limits: Limits { phase_choices_max, ..config.limits }, ..config.clone() };
-    unrolled(of, model, &config, bound, allowance, facts)
+    Config { limits: Limits { phase_choices_max, ..config.limits }, ..config.clone() }
+}
+
+/// The options of a run that unrolls it as it is where all threads run in turns.
+pub(super) fn in_turns(config: &Config) -> Config {
+    let treatment = Treatment { mbarrier_encoding: MbarrierEncoding::InTurns, ..config.treatment };
+    Config { treatment, ..config.clone() }
+}
+
+/// Whether what was too much for [`few`] may not be for the options as they are.
+pub(super) fn may_be_stated(limit: &Limit, config: &Config) -> bool {
+    matches!(limit, Limit::OneExecution { what, .. } if *what == mbarrier::CHOICES)
+        && config.limits.phase_choices_max > FEW
 }
 
 /// Of a launch that is not stated since too much may happen to its mbarriers, what is said of whatever one execution shows.
@@ -46,24 +50,7 @@ pub(super) fn too_many<T>(unrolled: &Result<T, Ungraphed>) -> Option<Limit> {
     }
 }
 
-/// The launch as it is where all threads run in turns.
-pub(super) fn in_turns(
-    of: Of<'_>,
-    model: &MemoryModel,
-    config: &Config,
-    bound: u32,
-    allowance: &Allowance,
-) -> Option<EventGraph> {
-    let treatment = crate::encode::Treatment {
-        mbarrier_encoding: mbarrier::MbarrierEncoding::InTurns,
-        ..config.treatment
-    };
-    let config = Config { treatment, ..config.clone() };
-    let mut facts = Facts::of(model, of.2, treatment);
-    Some(unrolled(of, model, &config, bound, allowance, &mut facts).ok()?.graph)
-}
-
-/// What goes wrong there, if something does.
+/// What goes wrong where all threads run in turns, if something does.
 pub(super) fn found_in_turns(
     of: Of<'_>,
     model: &MemoryModel,
@@ -71,10 +58,12 @@ pub(super) fn found_in_turns(
     bound: u32,
     allowance: &Allowance,
 ) -> Option<Found> {
-    let treatment = config.treatment;
-    if !treatment.completing || !treatment.interleave {
+    let Treatment { completing, interleave, .. } = config.treatment;
+    if !completing || !interleave {
         return None;
     }
-    let graph = in_turns(of, model, config, bound, allowance);
-    slices::in_turns_soon(&graph?, model, config, allowance)
+    let turns = in_turns(config);
+    let mut facts = Facts::of(model, of.2, turns.treatment);
+    let Unrolled { graph, .. } = unrolled(of, model, &turns, bound, allowance, &mut facts).ok()?;
+    slices::in_turns_soon(&graph, model, config, allowance)
 }

@@ -10,7 +10,7 @@
 //! Needs: nothing.
 //! Cannot: carry over executions in which the change makes other accesses happen.
 
-use super::unrolled::Unrolled;
+use super::unrolled::{Unrolled, unrolled};
 use super::{Config, phases};
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
@@ -57,11 +57,12 @@ pub fn events(
 ) -> Option<EventGraph> {
     let mut facts = Facts::of(model, launch, config.treatment);
     let (of, allowance) = ((program, kernel, launch), config.allowance());
-    let unrolled = phases::with_few(of, model, config, config.unroll, &allowance, &mut facts);
-    if phases::too_many(&unrolled).is_some() {
-        return phases::in_turns(of, model, config, config.unroll, &allowance);
+    let mut events = |config: &Config| unrolled(of, model, config, config.unroll, &allowance, &mut facts);
+    let mut found = events(&phases::few(config));
+    if phases::too_many(&found).is_some() {
+        found = events(&phases::in_turns(config));
     }
-    Some(unrolled.ok()?.graph)
+    Some(found.ok()?.graph)
 }
 
 impl<'a> Changed<'a> {
@@ -76,8 +77,9 @@ impl<'a> Changed<'a> {
         let mut facts = Facts::of(model, launch, config.treatment);
         let allowance = config.allowance();
         let of = (program, kernel, launch);
-        let unrolled = phases::with_few(of, model, config, config.unroll, &allowance, &mut facts);
-        let Unrolled { mut graph, .. } = unrolled.ok()?;
+        let few = phases::few(config);
+        let Unrolled { mut graph, .. } =
+            unrolled(of, model, &few, config.unroll, &allowance, &mut facts).ok()?;
         let cells = add_initial_writes(&mut graph).ok()?;
         Some(Self { graph, cells, model })
     }

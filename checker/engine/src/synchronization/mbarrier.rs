@@ -10,6 +10,7 @@
 
 mod bytes;
 mod completion;
+mod count;
 mod crowd;
 mod drops;
 mod exact;
@@ -30,6 +31,7 @@ use crate::event::{
     MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef,
 };
 use completion::{Phases, TX_WIDTH, add, is_of_earlier, phase_constant, phase_term, phases, state_operation};
+pub use count::Count;
 use drops::Drops;
 pub use drops::never_full;
 use exact::{Exactness, exactness, forget_counting};
@@ -48,7 +50,8 @@ const MAX_PAIRS: usize = 4_000_000;
 /// Most choices of which comes first, an arrival that may be one too many or another operation, in each phase that it may be of.
 const MAX_CHOICES: usize = 1_000_000;
 
-const CHOICES: &str = "choices of phases of mbarrier operations";
+/// What is limited by [`finish`]'s caller.
+pub const CHOICES: &str = "choices of phases of mbarrier operations";
 const PHASES: &str = "mbarrier phases";
 const PAIRS: &str = "pairs of mbarrier operations";
 const FIRST: &str = "choices of which mbarrier operation comes first";
@@ -87,7 +90,7 @@ pub fn finish(
     let told = match encoding {
         MbarrierEncoding::InTurns => {
             let told = turns::in_turns(&graph.terms, &log.operations, passed);
-            Some(told.ok_or_else(|| too_many_choices(graph, log.operations.iter(), choices_max))?)
+            Some(told.ok_or_else(|| too_large(graph, log.operations.first(), CHOICES, choices_max))?)
         }
         _ => None,
     };
@@ -123,14 +126,15 @@ fn n_choices(operations: &[(Operation, Interval)]) -> usize {
     widths.sum::<usize>().saturating_mul(operations.len())
 }
 
-/// Why an object is not stated.
-fn too_many_choices<'o>(
+/// Why an object is not stated: there is too much of something, from its first operation on.
+fn too_large(
     graph: &GraphBuilder,
-    mut operations: impl Iterator<Item = &'o Operation>,
-    choices_max: usize,
+    first: Option<&Operation>,
+    limit: &'static str,
+    most: usize,
 ) -> GraphError {
-    let span = operations.next().map_or(graph.span(), |operation| operation.span);
-    GraphError::TooLarge { limit: CHOICES, value: choices_max as u64, span }
+    let span = first.map_or(graph.span(), |operation| operation.span);
+    GraphError::TooLarge { limit, value: most as u64, span }
 }
 
 /// Of which objects counting decides the phases; what barriers say is looked at where nothing else does.
@@ -267,9 +271,9 @@ fn finish_object(
         }
         *interval = told;
     }
-    let n_choices = n_choices(operations);
-    if n_choices > choices_max {
-        return Err(too_many_choices(graph, operations.iter().map(|(operation, _)| operation), choices_max));
+    let first = operations.first().map(|(operation, _)| operation);
+    if n_choices(operations) > choices_max {
+        return Err(too_large(graph, first, CHOICES, choices_max));
     }
     let is_ordered = expected.is_initialised && needs_order(&graph.terms, (encoding, exactness), operations)?;
     if is_ordered && encoding == MbarrierEncoding::Order {
@@ -282,9 +286,8 @@ fn finish_object(
         .max()
         .unwrap_or(1);
     if n_phases >= PHASES_MAX {
-        let span = operations.first().map_or(graph.span(), |(operation, _)| operation.span);
-        let value = u64::from(PHASES_MAX);
-        return Err(GraphError::TooLarge { limit: PHASES, value, span });
+        let first = operations.first().map(|(operation, _)| operation);
+        return Err(too_large(graph, first, PHASES, PHASES_MAX as usize));
     }
     limit_choices(operations)?;
     let (phases, moments) = if is_ordered {
@@ -313,9 +316,7 @@ fn limit_choices(operations: &[(Operation, Interval)]) -> Result<(), GraphError>
     let n: usize = operations.iter().filter(is_asked).map(|(_, of)| n_phases(of) * operations.len()).sum();
     match operations.first() {
         Some((first, _)) if n > MAX_CHOICES => {
-            let value = MAX_CHOICES as u64;
-            let limit = FIRST;
-            Err(GraphError::TooLarge { limit, value, span: first.span })
+            Err(GraphError::TooLarge { limit: FIRST, value: MAX_CHOICES as u64, span: first.span })
         }
         _ => Ok(()),
     }

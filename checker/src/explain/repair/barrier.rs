@@ -106,10 +106,8 @@ fn role_barrier(
     let places = [ground.place(a)?, ground.place(b)?];
     let site = graph.events[a].site?;
     let comes = |event: &&Event| event.site == Some(site);
-    let comers: SortedSet<AgentId> =
-        graph.events.iter().filter(comes).filter_map(|event| event.agent).collect();
-    let comers: SortedSet<AgentId> =
-        comers.into_iter().filter(|&agent| hierarchy.cta_of(agent) == cta).collect();
+    let comers = graph.events.iter().filter(comes).filter_map(|event| event.agent);
+    let comers: SortedSet<AgentId> = comers.filter(|&agent| hierarchy.cta_of(agent) == cta).collect();
     let warps: SortedSet<u32> = comers.iter().map(|&agent| hierarchy.warp_of(agent)).collect();
     let are_whole = warps.iter().all(|&warp| hierarchy.lanes_of(warp).all(|lane| comers.contains(&lane)));
     let are_some = warps.len() > 1 && comers.len() < hierarchy.threads_of_cta(cta).count();
@@ -117,18 +115,12 @@ fn role_barrier(
     if !are_whole || !are_some || !both || !runs_as(ground, places[0], places[1]) {
         return None;
     }
-    let taken: Vec<&str> = ground
-        .syntax
-        .instructions
-        .iter()
-        .filter_map(number_of)
-        .map(|span| sources.text(span).trim())
-        .collect();
     // A number that is computed may be any.
-    let is_number = |text: &&&str| text.parse::<u32>().is_ok();
-    let number = (1..NUMBERS_MAX).find(|number| !taken.contains(&number.to_string().as_str()))?;
-    let all_told = taken.iter().filter(is_number).count() == taken.len();
-    all_told.then(|| (format!("bar.sync {number}, {};", warps.len() * LANES as usize), places[0]))
+    let numbers = ground.syntax.instructions.iter().filter_map(number_of);
+    let taken: Option<Vec<usize>> = numbers.map(|span| sources.text(span).trim().parse().ok()).collect();
+    let taken = taken?;
+    let number = (1..NUMBERS_MAX).find(|number| !taken.contains(number))?;
+    Some((format!("bar.sync {number}, {};", warps.len() * LANES as usize), places[0]))
 }
 
 /// The barriers of some warps that the text has, each with a statement that is one.

@@ -75,8 +75,8 @@ impl Lower<'_, '_> {
 
     /// Whether a parameter is one that is passed to a function: a variable of the thread.
     fn is_of_call(&self, instruction: &Instruction) -> bool {
-        let places = instruction.operands.iter().filter_map(Operand::place);
-        places.into_iter().any(|(name, _)| self.variables.contains_key(name))
+        let mut places = instruction.operands.iter().filter_map(Operand::place);
+        places.any(|(name, _)| self.variables.contains_key(name))
     }
 
     /// `ld.local`, `st.local`, and what is passed to functions: bytes of the thread, which no model speaks of.

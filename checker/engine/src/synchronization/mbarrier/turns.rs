@@ -9,42 +9,13 @@
 //! Cannot: waits whose parity is no number, `.noComplete`, what is found pending, and `cp.async.mbarrier.arrive` that raises
 //! what a phase expects; nor does it see threads wait for memory.
 
+use super::count::Count;
 use super::phase::Interval;
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::{Operation, OperationKind};
 use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashMap;
-
-/// What an object has counted.
-struct Count {
-    completed: u32,
-    /// Arrivals that the phase has expected, those still to come, and those that the next one will expect.
-    needs: u32,
-    pending: u32,
-    expected: u32,
-    bytes: i64,
-}
-
-impl Count {
-    fn of_initial(count: u32) -> Self {
-        Self { completed: 0, needs: count, pending: count, expected: count, bytes: 0 }
-    }
-
-    /// Counts so many arrivals and bytes.
-    fn add(&mut self, arrivals: u32, drops: bool, bytes: i64) {
-        self.pending -= arrivals;
-        self.bytes += bytes;
-        if drops {
-            self.expected = self.expected.saturating_sub(arrivals);
-        }
-        // Where everybody has dropped out nothing completes a phase (UB-M8).
-        if self.pending == 0 && self.bytes == 0 && self.needs > 0 {
-            self.completed += 1;
-            (self.needs, self.pending) = (self.expected, self.expected);
-        }
-    }
-}
 
 /// Something a thread comes to.
 enum What<'a> {
@@ -122,7 +93,8 @@ impl<'a> Turns<'a> {
             agents,
             counts: FxHashMap::default(),
             phases: vec![None; operations.len()],
-            of_phase: operations.iter().enumerate().map(|(index, own)| (own.phase, index)).collect(),
+            // Of several the first, as where phases are narrowed.
+            of_phase: operations.iter().enumerate().rev().map(|(index, own)| (own.phase, index)).collect(),
         }
     }
 
@@ -194,17 +166,10 @@ impl<'a> Turns<'a> {
                 self.of_phase.get(&state).and_then(|&own| self.phases[own]).map(|own| phase > own)
             }
             OperationKind::Arrive { no_complete: false, pending: None, count: n, expects, drops, excess } => {
-                // One too many counts for nothing.
-                if n <= count.pending {
-                    count.add(n, drops, expects.into());
-                    Some(true)
-                } else {
-                    excess.is_some().then_some(true)
-                }
+                (count.add(n, drops, expects.into()) || excess.is_some()).then_some(true)
             }
             OperationKind::Expect { .. } | OperationKind::Complete { .. } => {
-                count.add(0, false, operation.kind.bytes());
-                Some(true)
+                count.add(0, false, operation.kind.bytes()).then_some(true)
             }
             _ => None,
         };

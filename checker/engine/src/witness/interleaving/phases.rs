@@ -8,21 +8,10 @@ use crate::event::{
     Event, EventGraph, EventId, EventKind, MbarrierId, MbarrierRole, PhasedOperation, Role, TermKind,
     TermPool,
 };
+use crate::synchronization::mbarrier::Count;
 use fencepost_dsl::IndexVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Ordering;
-
-/// What an object has counted.
-#[derive(Clone)]
-struct Count {
-    /// Phases that are complete.
-    completed: u32,
-    /// Arrivals that the phase has expected, those of them that are still to come, and those that the next one will expect.
-    needs: u32,
-    pending: u32,
-    expected: u32,
-    bytes: i64,
-}
 
 /// What all objects have.
 pub(super) struct Phases {
@@ -104,27 +93,14 @@ impl Machine<'_> {
         if self.phases.counts[object].is_none() {
             let initial = self.graph.mbarriers[object].phases.first()?.expected;
             let initial = u32::try_from(self.value(initial)?).ok()?;
-            let count = Count { completed: 0, needs: initial, pending: initial, expected: initial, bytes: 0 };
-            self.phases.counts[object] = Some(count);
+            self.phases.counts[object] = Some(Count::of_initial(initial));
         }
         let count = self.phases.counts[object].as_mut()?;
-        if count.pending < operation.arrivals {
-            // One too many, which counts for nothing.
+        if !count.add(operation.arrivals, operation.drops, operation.bytes) {
             let excess = self.graph.terms.kind(operation.excess?);
             let TermKind::Unknown(excess) = *excess else { return None };
             self.unknowns[excess] = Some(1);
             self.forget_since(0);
-            return Some(());
-        }
-        count.pending -= operation.arrivals;
-        count.bytes += operation.bytes;
-        if operation.drops {
-            count.expected = count.expected.saturating_sub(operation.arrivals);
-        }
-        // Where everybody has dropped out nothing completes a phase.
-        if count.pending == 0 && count.bytes == 0 && count.needs > 0 {
-            count.completed += 1;
-            (count.needs, count.pending) = (count.expected, count.expected);
         }
         Some(())
     }
