@@ -4,7 +4,7 @@
 //! turn. Its own row is then the union of the rows of its direct successors, of which all but the nearest add nothing
 //! and are skipped: over program order and barriers an event takes in a handful of rows, not thousands.
 
-use super::row::{Row, RowKey};
+use super::row::{Combine, Row, RowKey};
 use super::{BitMatrix, EventSet, ones_of_word};
 use crate::work;
 use rustc_hash::FxHashMap;
@@ -75,8 +75,10 @@ impl BitMatrix {
         let distinct = other.distinct_rows();
         let mut seen_by = vec![usize::MAX; self.n];
         let mut known: FxHashMap<(RowKey, RowKey), Row> = FxHashMap::default();
-        let mut words = vec![0; self.n_words()];
+        let (mut words, mut scratch) = (vec![0; self.n_words()], Vec::new());
         let n_blocks = self.n_blocks();
+        // What is certain behind a middle that its outer end need not have with it.
+        let mut of_ends: Vec<Option<Row>> = vec![None; self.n];
         let mut rows = Vec::with_capacity(self.n);
         for (from, own) in self.rows.iter().enumerate() {
             if own.is_empty() {
@@ -93,12 +95,16 @@ impl BitMatrix {
                 for middle in ones_of_word(at, word & useful.words[at]) {
                     match together {
                         Some(together) if !implied.contains(n_blocks, middle) => {
-                            or_masked(
-                                &mut words,
-                                &other.rows[middle],
-                                &together.implied_by.rows[middle],
-                                n_blocks,
-                            );
+                            let of_end = of_ends[middle].get_or_insert_with(|| {
+                                let only = &together.implied_by.rows[middle];
+                                other.rows[middle].combine(
+                                    only,
+                                    n_blocks,
+                                    Combine::Intersection,
+                                    &mut scratch,
+                                )
+                            });
+                            of_end.or_into(n_blocks, &mut words);
                         }
                         _ if seen_by[distinct[middle]] != from => {
                             seen_by[distinct[middle]] = from;
@@ -229,8 +235,10 @@ impl BitMatrix {
     /// Closure of certain pairs: the least relation that contains them and, of any two of its pairs that meet in an event
     /// which happens whenever an outer end does, their composition. `None` if `stop` says so.
     ///
-    /// Sound: an event's row only takes in rows that are final. A successor whose own successors all imply it loses
-    /// nothing on the way to them, so it adds nothing where a row that was taken in whole contains it.
+    /// Sound: an event's row only takes in rows that are final. What lies behind a successor and implies it lies in each
+    /// row that contains the successor, whole or without what does not imply the event it is the row of (implication is
+    /// transitive). So a successor in a row that was taken in adds nothing but where the event itself implies it, and
+    /// not even there if all that lies behind it implies it.
     ///
     /// Needs: nothing. It is about any relation.
     pub fn certain_closure(&self, together: Togetherness<'_>, stop: &dyn Fn() -> bool) -> Option<Self> {
@@ -242,7 +250,7 @@ impl BitMatrix {
         let n_blocks = self.n_blocks();
         let mut rows = vec![Row::Empty; self.n];
         let mut known: FxHashMap<(RowKey, RowKey), Row> = FxHashMap::default();
-        let mut work = Work::new(self.n_words());
+        let mut work = Work::new(self.n, self.n_words());
         for (done, &from) in components.members.iter().flatten().enumerate() {
             if done % 256 == 0 && stop() {
                 return None;
@@ -252,14 +260,16 @@ impl BitMatrix {
                 Some(row) => row.clone(),
                 None if self.rows[from].is_empty() => Row::Empty,
                 None => {
-                    work.close(&self.rows[from], &rows, &together.implies.rows[from], together, n_blocks);
+                    work.close(&self.rows[from], &rows, &together.implies.rows[from], n_blocks);
                     Row::of_words(&work.row)
                 }
             };
             known.insert(key, row.clone());
-            if row.is_empty() || row.is_subset(&together.implied_by.rows[from], n_blocks) {
+            let own = work.of_end(&row, &together.implied_by.rows[from], n_blocks);
+            if own == row {
                 work.lossless[from / 64] |= 1 << (from % 64);
             }
+            work.of_ends[from] = own;
             rows[from] = row;
         }
         Some(Self::of_rows(self.n, rows))
@@ -317,48 +327,53 @@ impl BitMatrix {
     }
 }
 
-/// `words |= row & only`.
-fn or_masked(words: &mut [u64], row: &Row, only: &Row, n_blocks: usize) {
-    for (at, word) in row.words(n_blocks) {
-        words[at] |= word & only.word(n_blocks, at);
-    }
-}
-
-/// Space for one row of a certain closure.
+/// Space for one row of a certain closure, and what is known of the events behind it.
 struct Work {
     row: Vec<u64>,
-    /// What was taken in with a whole row.
+    /// What was taken in with other rows.
     covered: Vec<u64>,
     /// Successors looked at.
     done: Vec<u64>,
+    /// What the event at hand implies.
+    implied: Vec<u64>,
     /// Events whose successors all imply them.
     lossless: Vec<u64>,
+    /// Per event, those of its successors that imply it.
+    of_ends: Vec<Row>,
+    scratch: Vec<u64>,
 }
 
 impl Work {
-    fn new(n_words: usize) -> Self {
+    fn new(n: usize, n_words: usize) -> Self {
         let empty = vec![0; n_words];
-        Self { row: empty.clone(), covered: empty.clone(), done: empty.clone(), lossless: empty }
+        Self {
+            row: empty.clone(),
+            covered: empty.clone(),
+            done: empty.clone(),
+            implied: empty.clone(),
+            lossless: empty,
+            of_ends: vec![Row::Empty; n],
+            scratch: Vec::new(),
+        }
     }
 
-    fn close(
-        &mut self,
-        direct: &Row,
-        rows: &[Row],
-        implied: &Row,
-        together: Togetherness<'_>,
-        n_blocks: usize,
-    ) {
-        self.row.fill(0);
-        self.covered.fill(0);
-        self.done.fill(0);
+    fn of_end(&mut self, row: &Row, only: &Row, n_blocks: usize) -> Row {
+        row.combine(only, n_blocks, Combine::Intersection, &mut self.scratch)
+    }
+
+    fn close(&mut self, direct: &Row, rows: &[Row], implied: &Row, n_blocks: usize) {
+        for words in [&mut self.row, &mut self.covered, &mut self.done, &mut self.implied] {
+            words.fill(0);
+        }
         direct.or_into(n_blocks, &mut self.row);
+        implied.or_into(n_blocks, &mut self.implied);
         let mut progress = true;
         while progress {
             progress = false;
             for at in 0..self.row.len() {
                 loop {
-                    let skipped = self.done[at] | (self.lossless[at] & self.covered[at]);
+                    let whole = self.lossless[at] | self.implied[at];
+                    let skipped = self.done[at] | self.covered[at] & (self.lossless[at] | !self.implied[at]);
                     let open = self.row[at] & !skipped;
                     if open == 0 {
                         break;
@@ -366,14 +381,10 @@ impl Work {
                     progress = true;
                     let middle = at * 64 + open.trailing_zeros() as usize;
                     self.done[at] |= 1 << (middle % 64);
-                    let row = &rows[middle];
-                    let is_lossless = self.lossless[at] >> (middle % 64) & 1 == 1;
-                    if is_lossless || implied.contains(n_blocks, middle) {
-                        row.or_into(n_blocks, &mut self.covered);
-                        row.or_into(n_blocks, &mut self.row);
-                    } else {
-                        or_masked(&mut self.row, row, &together.implied_by.rows[middle], n_blocks);
-                    }
+                    let is_whole = whole >> (middle % 64) & 1 == 1;
+                    let row = if is_whole { &rows[middle] } else { &self.of_ends[middle] };
+                    row.or_into(n_blocks, &mut self.covered);
+                    row.or_into(n_blocks, &mut self.row);
                 }
             }
         }
