@@ -126,8 +126,8 @@ fn each_weaker_instruction_is_found() {
         ("block_sum", (124, "bar.sync \t0;", ""), "race::uniform", ""),
         ("look_back", (60, "bar.sync \t0;", ""), "race::uniform", ""),
         ("look_back", (230, "bar.sync \t0;", ""), "race::uniform", ""),
-        ("persistent", (113, "bar.sync \t0;", ""), "barrier::aligned-divergent", "__syncthreads();"),
-        ("persistent", (117, "bar.sync \t0;", ""), "barrier::aligned-divergent", ""),
+        ("persistent", (113, "bar.sync \t0;", ""), "race::uniform", "__syncthreads();"),
+        ("persistent", (117, "bar.sync \t0;", ""), "race::uniform", ""),
         (
             "split_k",
             (57, "ld.global.acquire.gpu.b32", "ld.global.relaxed.gpu.b32"),

@@ -431,3 +431,49 @@ DECLARED
     let declared = "global _ZN3lib5countE: u32 = 0;";
     assert_eq!(of(mangled, declared, program), (Some(Verdict::Proved), vec![]));
 }
+
+/// Lanes for which only the jump to the `ret` is left have gone, whichever way the compiler spells that; those for which more is
+/// left miss the barrier.
+#[test]
+fn lanes_that_return_early_are_not_waited_for() {
+    let module = |leaves: &str, end: &str| {
+        format!(
+            ".visible .entry k(.param .u64 p) {{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<6>;
+    .shared .align 4 .b8 s[256];
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    mov.u64 %rd3, s;
+    add.s64 %rd4, %rd3, %rd2;
+    add.s64 %rd5, %rd1, %rd2;
+    setp.gt.u32 %p1, %r1, 39;
+    {leaves}
+    st.shared.u32 [%rd4], %r1;
+    bar.sync 0;
+    xor.b32 %r2, %r1, 1;
+    mul.wide.u32 %rd2, %r2, 4;
+    add.s64 %rd4, %rd3, %rd2;
+    ld.shared.u32 %r3, [%rd4];
+    st.global.u32 [%rd5], %r3;
+$end:
+    {end}
+    ret;
+}}"
+        )
+    };
+    let launch = "launch { block: 64 } param 0 = &out;";
+    let of = |leaves: &str, end: &str| verdict(&module(leaves, end), "global out[64]: u32 = 0;", launch);
+    assert_eq!(of("@%p1 ret;", ""), PROVED);
+    assert_eq!(of("@%p1 bra $end;", ""), PROVED);
+    // To compute something on the way there tells nobody anything.
+    assert_eq!(of("@%p1 bra $end;", "add.u32 %r4, %r1, 1;"), PROVED);
+    let acts = of("@%p1 bra $end;", "st.global.u32 [%rd5], %r1;");
+    assert_eq!(acts, (Verdict::Violated, vec!["barrier::aligned-divergent"]));
+    // Without the barrier there is a race all the same.
+    let unmet = module("@%p1 bra $end;", "").replace("bar.sync 0;", "");
+    let (found, codes) = verdict(&unmet, "global out[64]: u32 = 0;", launch);
+    assert!(found == Verdict::Violated && codes == ["race::uniform"], "{codes:?}");
+}

@@ -4,7 +4,7 @@
 //! The interpreter appends to these logs; nothing is stated before all threads are there.
 
 use super::exchange::ExchangeLog;
-use crate::event::{AgentId, CtaId, EventId, Hierarchy, MbarrierId, TermPool, TermRef};
+use crate::event::{AgentId, CtaId, EventId, Hierarchy, MbarrierId, SiteId, TermPool, TermRef};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{BarrierReduction, ExchangeKind, StorageId};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
@@ -31,6 +31,8 @@ pub enum Group {
     Exchange(u32, u32, ExchangeKind),
     /// `setmaxnreg` in one warp.
     Registers(u32),
+    /// An instruction of a whole warp at one place of the code.
+    Collective(u32, SiteId),
 }
 
 impl Group {
@@ -47,6 +49,7 @@ impl Group {
                 format!("`{}` of warp {warp} with mask {mask:#x}", kind.name())
             }
             Self::Registers(warp) => format!("`setmaxnreg` of warp {warp}"),
+            Self::Collective(warp, _) => format!("an instruction of the whole warp {warp}"),
             Self::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
         }
     }
@@ -63,6 +66,7 @@ impl Group {
             Self::Election(_, mask) => format!("`elect.sync` {mask:#x}"),
             Self::Exchange(_, mask, kind) => format!("`{}` {mask:#x}", kind.name()),
             Self::Registers(_) => "`setmaxnreg`".to_owned(),
+            Self::Collective(..) => "an instruction of the whole warp".to_owned(),
         }
     }
 }

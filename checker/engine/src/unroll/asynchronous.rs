@@ -299,7 +299,7 @@ impl Unroller<'_> {
 
     fn wait_for_groups(
         &mut self,
-        step: &Step<'_>,
+        step: &mut Step<'_>,
         group: AsyncGroup,
         pending: u32,
         reads_only: bool,
@@ -327,6 +327,9 @@ impl Unroller<'_> {
         }
         self.asynchronous.started = started;
         self.graph.edges.add_all(BaseRelation::Completion, edges);
+        if group == AsyncGroup::Matrix {
+            self.await_lanes(step)?;
+        }
         Ok(())
     }
 

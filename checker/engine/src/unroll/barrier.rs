@@ -8,6 +8,7 @@
 mod active;
 mod aligned;
 mod cluster;
+mod collective;
 mod elect;
 mod exchange;
 mod masks;

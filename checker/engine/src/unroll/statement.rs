@@ -26,7 +26,7 @@ impl Unroller<'_> {
                 break;
             }
             self.step(statement.span)?;
-            self.enter(statement.span, state.live);
+            self.enter(statement, state.live);
             self.statement(state, frame, statement)?;
             self.leave();
         }

@@ -3,8 +3,8 @@
 //! An instruction's dynamic instance is named by the way to it in the code: the statements and iterations around it. Two
 //! lanes execute the same instance if they come to the instruction in the same way, whatever branches they took before.
 //! A lane misses an instance if it gets to a later place in the code, or to the end, without having executed it. A lane
-//! that has left by `exit` at an earlier place gets to none of these and is not asked for; one that still waits before
-//! the instruction may yet come.
+//! that has left by `exit` at an earlier place gets to none of these and is not asked for, as one of compiled code for which
+//! only its `ret` is left; one that still waits before the instruction may yet come.
 //!
 //! Sound and exact: guards say when a lane gets somewhere, so which lanes miss an instance is a term over what was read.
 

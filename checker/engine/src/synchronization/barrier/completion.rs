@@ -213,7 +213,9 @@ impl Barriers<'_> {
             arrivals.entry(self.execution(index).generation).or_default().push(index);
         }
         let relation = match group {
-            Group::Election(..) | Group::Exchange(..) | Group::Registers(_) => BaseRelation::ExitRelease,
+            Group::Election(..) | Group::Exchange(..) | Group::Registers(_) | Group::Collective(..) => {
+                BaseRelation::ExitRelease
+            }
             _ => BaseRelation::BarrierSynchronization,
         };
         for of_generation in arrivals.values() {

@@ -110,9 +110,10 @@ impl<'a> Barriers<'a> {
                 // Values are told by those that have not exited.
                 (matches!(group, Group::Exchange(..)), Vec::new())
             }
-            Group::Registers(warp) => {
+            Group::Registers(warp) | Group::Collective(warp, _) => {
                 per_lane.extend(hierarchy.lanes_of(warp).map(|agent| (agent, Vec::new())));
-                (false, Vec::new())
+                // That no lane of a matrix operation has exited is another rule's.
+                (matches!(group, Group::Collective(..)), Vec::new())
             }
             Group::Cta(cta, _) => {
                 let explicit = self.log.common_count(hierarchy, &executions);

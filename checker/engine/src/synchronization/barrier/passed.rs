@@ -65,7 +65,11 @@ pub fn passed_barriers(graph: &EventGraph, log: &BarrierLog) -> Vec<PassedBarrie
         if let (Some((_, guard)), Generation::Static(k)) = (execution.wait, execution.generation)
             && !matches!(
                 execution.group,
-                Group::Instance(..) | Group::Election(..) | Group::Exchange(..) | Group::Registers(_)
+                Group::Instance(..)
+                    | Group::Election(..)
+                    | Group::Exchange(..)
+                    | Group::Registers(_)
+                    | Group::Collective(..)
             )
             && !log.loose.contains(&execution.group)
         {

@@ -89,8 +89,9 @@ impl Unroller<'_> {
             TensorOp::Allocate { slot, columns } => self.allocate(step, slot, *columns),
             TensorOp::Free { object, columns } => self.free(step, object, *columns),
             TensorOp::Relinquish => {
-                let event = self.tensor_event(step, TensorEvent::Relinquish)?;
-                self.log_aligned(step.state.live, event);
+                if self.comes_with_its_warp(step)? {
+                    self.tensor_event(step, TensorEvent::Relinquish)?;
+                }
                 Ok(())
             }
         }
@@ -198,13 +199,13 @@ impl Unroller<'_> {
         Ok(())
     }
 
-    fn tensor_wait(&mut self, step: &Step<'_>, stores: bool) -> Result<(), UnrollError> {
+    fn tensor_wait(&mut self, step: &mut Step<'_>, stores: bool) -> Result<(), UnrollError> {
         let wait = self.emit_next(step.state.live, EventKind::AsyncWait, step.site)?;
         self.log_aligned(step.state.live, wait);
         let class = if stores { Class::Store } else { Class::Load };
         let done = self.asynchronous.tensor.own_of(|own| *own == class);
         self.complete_at(&done, &[wait]);
-        Ok(())
+        self.await_lanes(step).map(drop)
     }
 
     /// An arrival once the thread's products and copies are done, which it releases and nothing else (AS-30, A-28).
@@ -266,19 +267,13 @@ impl Unroller<'_> {
         }
     }
 
-    /// Whether the current lane stands for its warp.
-    pub(super) fn is_first_lane(&self) -> bool {
-        self.graph.hierarchy.threads[self.agent].lane == 0
-    }
-
     /// Columns of tensor memory; their address goes to shared memory by a weak store (AS-34).
     fn allocate(&mut self, step: &mut Step<'_>, slot: &Address, columns: u32) -> Result<(), UnrollError> {
         let Some(to) = self.resolve(step, slot, 1)? else { return Ok(()) };
-        let event = self.tensor_event(step, TensorEvent::Allocate)?;
-        self.log_aligned(step.state.live, event);
-        if !self.is_first_lane() {
+        if !self.comes_with_its_warp(step)? {
             return Ok(());
         }
+        self.tensor_event(step, TensorEvent::Allocate)?;
         let (_, value) = self.graph.terms.fresh(32, UnknownKind::Response);
         let part = Part { low_bit: 0, width: 32 };
         let access = self.scalar_access((to, 0), part, value, super::weak());
@@ -290,11 +285,10 @@ impl Unroller<'_> {
     /// Nothing uses the object from here on: a write of it all, by the thread itself.
     fn free(&mut self, step: &mut Step<'_>, object: &Address, columns: u32) -> Result<(), UnrollError> {
         let Some(freed) = self.named(step, object)? else { return Ok(()) };
-        let event = self.tensor_event(step, TensorEvent::Free)?;
-        self.log_aligned(step.state.live, event);
-        if !self.is_first_lane() {
+        if !self.comes_with_its_warp(step)? {
             return Ok(());
         }
+        self.tensor_event(step, TensorEvent::Free)?;
         let position = self.next_position();
         for piece in self.pieces(freed) {
             let (_, value) = self.graph.terms.fresh(width_of(piece.width_bytes), UnknownKind::Response);

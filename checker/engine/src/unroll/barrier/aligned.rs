@@ -5,8 +5,7 @@
 use super::super::{State, Unroller};
 use crate::event::{EventId, Role, TermPool, TermRef};
 use crate::synchronization::log::{AlignedLog, CodePath};
-use fencepost_dsl::Span;
-use fencepost_dsl::kernel::program::{Kernel, Program};
+use fencepost_dsl::kernel::program::{Kernel, Program, Statement, StatementKind};
 
 /// Later than every place in the code.
 const END: (u32, u32) = (u32::MAX, u32::MAX);
@@ -36,12 +35,15 @@ impl Alignment {
 
 impl Unroller<'_> {
     /// Notes that the thread gets to a statement, which it is in until [`Self::leave`].
-    pub(in super::super) fn enter(&mut self, span: Span, live: TermRef) {
+    pub(in super::super) fn enter(&mut self, statement: &Statement, live: TermRef) {
         if !self.aligned.is_needed {
             return;
         }
         let iteration = self.iterations.last().copied().unwrap_or(0);
-        self.aligned.path.push((iteration, span.start));
+        self.aligned.path.push((iteration, statement.span.start));
+        if self.is_compiled() && !matches!(statement.kind, StatementKind::Instruction(_)) {
+            return;
+        }
         // Tries of a spin are taken back if it is none; where a spin stands is known from its statement.
         if self.role == Role::Plain && self.last_try.is_none() {
             let places = self.aligned.log.places.entry(self.agent).or_default();
@@ -50,6 +52,12 @@ impl Unroller<'_> {
                 _ => places.push((live, self.aligned.path.clone())),
             }
         }
+    }
+
+    /// Whether the code is compiled: a lane for which nothing is left but registers and the jump to its `ret` has left then, as
+    /// one that executes `exit` where it stands; which of the two is written is the compiler's choice.
+    fn is_compiled(&self) -> bool {
+        self.kernel.flat.is_some()
     }
 
     /// Ends what [`Self::enter`] began.
@@ -61,8 +69,8 @@ impl Unroller<'_> {
 
     /// Notes that the thread gets to its end.
     pub(in super::super) fn reach_end(&mut self, state: &State) {
-        if self.aligned.is_needed {
-            self.aligned.path.clear();
+        self.aligned.path.clear();
+        if self.aligned.is_needed && !self.is_compiled() {
             self.aligned.log.places.entry(self.agent).or_default().push((state.live, vec![END]));
         }
     }
