@@ -259,3 +259,33 @@ fn functions_stand_where_they_are_called() {
     let found = opcodes(&many, "call f39;");
     assert!(found.contains(&"call".to_owned()) && found.len() <= 400_000, "{}", found.len());
 }
+
+/// The lines of a source that the instructions of an unrolled loop come from, of which only the first copies say all.
+#[test]
+fn a_copy_of_what_was_inlined_belongs_to_the_line_of_its_instruction() {
+    let load = |at: &str, register: &str| {
+        format!("{at}\t// begin inline asm\n\tld.relaxed.gpu.b32 %r1,[{register}];\n")
+    };
+    let outer = |line: u32| {
+        format!("\t.loc 1 {line} 7\n\t.loc 2 82 55, function_name $L__a, inlined_at 1 {line} 7\n")
+    };
+    let inner = "\t.loc 3 308 1, function_name $L__b, inlined_at 2 82 55\n";
+    let text = [
+        outer(10),
+        load(inner, "%rd2"),
+        outer(11),
+        load(inner, "%rd3"),
+        load(inner, "%rd2"),
+        load(inner, "%rd3"),
+        load(inner, "%rd4"),
+    ];
+    let text = format!(
+        ".version 9.0\n.target sm_90\n.visible .entry k() {{\n\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<5>;\n{}\tret;\n}}\n",
+        text.concat()
+    );
+    let module = read(&text).unwrap_or_else(|error| panic!("{error:?}"));
+    let lines = module.locations.iter().filter(|own| own.chain[0].file == 3);
+    let lines: Vec<u32> = lines.filter_map(|own| own.chain.last()).map(|line| line.line).collect();
+    // Of what is like none before, the one that was told last.
+    assert_eq!(lines, [10, 11, 10, 11, 11]);
+}

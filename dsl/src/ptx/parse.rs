@@ -16,6 +16,10 @@ const BYTES_MAX: usize = 64 << 20;
 
 /// Deepest nesting of scopes and operands.
 const DEPTH_MAX: usize = 64;
+/// Places before one that may be copies of it, and lines up to the instruction of one.
+const COPIES_MAX: usize = 256;
+/// See [`COPIES_MAX`].
+const LINES_MAX: usize = 24;
 
 /// The last version of the ISA that is known here.
 const VERSION_MAX: (u16, u16) = (9, 5);
@@ -46,6 +50,14 @@ struct Parser<'t> {
     at: usize,
     locations: Vec<Location>,
     files: Vec<(u32, String)>,
+}
+
+/// The opcode of the first instruction in a text, and the base of the address that it names; a `.loc` comes before it.
+fn instruction_behind(text: &str) -> (&str, &str) {
+    let is_instruction = |line: &&str| !line.is_empty() && !line.starts_with(['.', '/', '{', '}', '$']);
+    let line = text.lines().skip(1).take(LINES_MAX).map(str::trim).find(is_instruction).unwrap_or("");
+    let inside = line.split_once('[').and_then(|(_, rest)| rest.split([']', '+', '-']).next());
+    (line.split_whitespace().next().unwrap_or(""), inside.unwrap_or(""))
 }
 
 /// A value, or the first error.
@@ -341,13 +353,20 @@ impl<'t> Parser<'t> {
     }
 
     /// A place that was inlined says so with the place that it was inlined at, whose `.loc` stands before it: what that one
-    /// was inlined at belongs to its chain as well.
+    /// was inlined at belongs to its chain as well. Where an unrolled loop has another copy of it, that is not said again: it is
+    /// as in the copy before with the same instruction, which mostly names the same address.
     fn note_location(&mut self, offset: u32, mut chain: Vec<Line>) {
-        if let [_, outer] = chain[..]
-            && let Some(before) =
-                self.locations.iter().rev().take(DEPTH_MAX).find(|before| before.chain[0] == outer)
-        {
-            chain.extend_from_slice(&before.chain[1..]);
+        if let [own, outer] = chain[..] {
+            let lately = |n: usize| self.locations.iter().rev().take(n);
+            let is_told = lately(1).any(|last| last.chain[0] == outer);
+            let next = |offset: u32| instruction_behind(&self.text[offset as usize..]);
+            let is_copy = |before: &&Location| {
+                !is_told && before.chain.starts_with(&[own, outer]) && next(before.offset) == next(offset)
+            };
+            let copy = lately(COPIES_MAX).find(is_copy).map(|copy| &copy.chain[2..]);
+            let above = || lately(DEPTH_MAX).find(|before| before.chain[0] == outer);
+            let around = copy.or_else(|| Some(&above()?.chain[1..]));
+            chain.extend(around.unwrap_or_default().to_vec());
         }
         self.locations.push(Location { offset, chain });
     }
