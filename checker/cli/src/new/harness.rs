@@ -167,6 +167,10 @@ impl Harness<'_> {
             let _ = writeln!(settings, "    shared dynamic {bytes};    // bytes, as the launch has them");
         }
         let launch = launch(entry);
+        if has(entry, "griddepcontrol.") {
+            settings += "    // `griddepcontrol` tells of the launch before in a `program` only, with the memory that both are given:\n    \
+                         // program p { stream s; launch first on s; launch this on s with programmatic_serialization; }\n";
+        }
         // Templates have several kernels of one name.
         let entry_name = if self.module.entry(name).is_some() { name } else { &entry.name.text };
         let import = format!(
@@ -252,7 +256,15 @@ fn launch(entry: &Function) -> String {
     } else {
         ""
     };
-    let waits = if spins(entry) { ", cooperative: true" } else { "" };
+    let waits = if of_grid != "1" && spins(entry) {
+        notes.push(
+            "cooperative: since blocks may wait for one another; leave it out if you launch it otherwise"
+                .to_owned(),
+        );
+        ", cooperative: true"
+    } else {
+        ""
+    };
     let note = if notes.is_empty() { String::new() } else { format!("    // {}", notes.join("; ")) };
     format!("    launch {{ {grid}: {of_grid}{of_cluster}, block: {block}{registers}{waits} }}{note}\n")
 }
