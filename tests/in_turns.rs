@@ -159,6 +159,64 @@ fn mistakes_in_it_are_found_and_mended() {
     }
 }
 
+/// Two CTAs of a cluster, each of which fills the slot of the other.
+const PAIR: &str = "\
+const TILES = 3;
+kernel pair {
+    launch { ctas: 2, cluster: 2, warps: 3, lanes: 32 }
+    shared full: mbarrier;
+    shared empty: mbarrier;
+    shared tile[32]: u32;
+    if tid == 0 {
+        mbarrier.init.shared::cta.b64 [full], 32;
+        mbarrier.init.shared::cta.b64 [empty], 64;
+        fence.mbarrier_init.release.cluster;
+    }
+    barrier.cluster.arrive.release.aligned;
+    barrier.cluster.wait.acquire.aligned;
+    let peer = 1 - cluster_ctarank;
+    if warpid == 2 {
+        for i in 0..TILES {
+            await mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 [empty], i % 2 ^ 1;
+            st.weak.shared::cluster.u32 [mapa(tile[laneid], peer)], i + 1;
+            mbarrier.arrive.release.cluster.shared::cluster.b64 _, [mapa(full, peer)];
+        }
+    } else {
+        for i in 0..TILES {
+            await mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 [full], i % 2;
+            let v = ld.weak.shared.u32 [tile[laneid]];
+            assert v == i + 1;
+            mbarrier.arrive.release.cluster.shared::cluster.b64 _, [mapa(empty, peer)];
+        }
+    }
+    barrier.cluster.arrive.release.aligned;
+    barrier.cluster.wait.acquire.aligned;
+}
+";
+
+/// What is written there instead, and the help.
+const MISTAKES_OF_A_PAIR: &[(&str, &str, &str)] = &[
+    ("[full], 32;", "[full], 1;", "after: \"32\""),
+    ("[full], i % 2;", "[full], 0;", "after: \"i % 2\""),
+    (
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [mapa(empty, peer)]",
+        "mbarrier.arrive.release.cluster.shared::cta.b64 _, [empty]",
+        "_, [mapa(empty, peer)]",
+    ),
+];
+
+#[test]
+fn mistakes_of_a_pair_of_ctas_are_mended() {
+    for &(before, after, help) in MISTAKES_OF_A_PAIR {
+        let Examination { outcome, explanations } = examined(&PAIR.replacen(before, after, 1));
+        let first = explanations.first().unwrap_or_else(|| panic!("`{after}` for `{before}` is violated"));
+        assert_eq!(outcome.verdict, Verdict::Violated, "`{after}` for `{before}`");
+        let repair = first.repair.as_ref().unwrap_or_else(|| panic!("`{after}` for `{before}` is mended"));
+        let repair = format!("{repair:?}");
+        assert!(repair.contains(help), "{help} in {repair}");
+    }
+}
+
 /// A small ring, in which counts, parities, sems and waits may be wrong.
 fn ring(numbers: &mut Numbers) -> String {
     let (n_warps, n_lanes) = numbers.of(&[(2, 1), (2, 2), (3, 1), (3, 1)]);

@@ -95,7 +95,9 @@ impl Checked {
             Some(parts) if jobs > 1 => checked_parts(jobs, program, &parts, launch, model, config)?,
             _ => check(program, kernel, launch, &model.resolved, config)?,
         };
-        let left = config.budget.saturating_sub(outcome.statistics.steps);
+        // Values that are checked one by one may take more than one of them.
+        let least = if outcome.split.is_some() { config.budget / 2 } else { 0 };
+        let left = config.budget.saturating_sub(outcome.statistics.steps).max(least);
         let rest = Config { budget: left, ..config.clone() };
         let allowance = rest.allowance();
         outcome.assumptions = assumptions(program, kernel, &outcome, model, &rest)?;
@@ -183,7 +185,7 @@ fn explanations(
     config: &Config,
 ) -> Result<Vec<Explanation>, CheckError> {
     let worth = repair::worth(kernel, outcome);
-    let config = &Config { budget: (config.budget / 2).min(worth), ..config.clone() };
+    let config = &Config { budget: (config.budget - config.budget / 4).min(worth), ..config.clone() };
     let mut explanations: Vec<Explanation> = outcome
         .findings
         .iter()

@@ -241,6 +241,8 @@ pub struct Split {
     pub n_values: usize,
     /// The values of the parameters that graph and findings are about: the smallest of which something was found.
     pub shown: Vec<(String, u64)>,
+    /// The values of which everything was proved that was asked.
+    pub proved: Vec<Vec<(String, u64)>>,
     /// Properties that other values break and these do not, with the smallest that does.
     pub elsewhere: Vec<(Property, Vec<(String, u64)>)>,
     /// The graphs of the other values.

@@ -56,6 +56,7 @@ mod text;
 mod turns;
 mod uses;
 mod values;
+mod variant;
 
 pub use edit::{Edit, EditKind, Piece, Repair, Tries};
 pub(crate) use effect::{Wrong, only_hides};

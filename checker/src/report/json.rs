@@ -70,6 +70,9 @@ struct SplitReport {
     values: usize,
     /// Which of them the findings are about.
     shown: BTreeMap<String, String>,
+    /// Those for which everything is proved that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    proved: Vec<BTreeMap<String, String>>,
     /// Properties that others break and those do not, with the smallest that do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     elsewhere: Vec<ElsewhereReport>,
@@ -184,6 +187,9 @@ pub(crate) struct RepairReport {
     within_bound: bool,
     /// For how many launches of the kernel it was checked.
     launches: usize,
+    /// The only values of the parameters for which it was.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, String>,
 }
 
 /// Text between two places, the end not included, and what takes its place.
@@ -300,18 +306,24 @@ pub fn report(case: &Case<'_>) -> String {
 }
 
 fn split_report(split: &Split) -> SplitReport {
-    let values = |values: &[(String, u64)]| {
-        values.iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
-    };
     SplitReport {
         values: split.n_values,
-        shown: values(&split.shown),
+        shown: parameters(&split.shown),
+        proved: split.proved.iter().map(|values| parameters(values)).collect(),
         elsewhere: split
             .elsewhere
             .iter()
-            .map(|(property, value)| ElsewhereReport { property: property.name(), parameters: values(value) })
+            .map(|(property, value)| ElsewhereReport {
+                property: property.name(),
+                parameters: parameters(value),
+            })
             .collect(),
     }
+}
+
+/// Values of parameters by name, as text.
+fn parameters(values: &[(String, u64)]) -> BTreeMap<String, String> {
+    values.iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
 }
 
 /// All that was found.
@@ -422,6 +434,7 @@ fn repair_report(sources: &SourceMap, repair: &Repair) -> RepairReport {
         stays: repair.stays.iter().map(|property| property.name()).collect(),
         within_bound: repair.within_bound,
         launches: repair.n_launches,
+        parameters: parameters(&repair.values),
     }
 }
 

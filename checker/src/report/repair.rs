@@ -169,7 +169,13 @@ impl Words<'_> {
                 format!(" in {these}{others}")
             }
         };
-        let bound = if repair.within_bound { " within the loop bound" } else { "" };
+        let mut bound = if repair.within_bound { " within the loop bound" } else { "" }.to_owned();
+        if !repair.values.is_empty() {
+            let value = super::summary::values(&repair.values);
+            bound += &format!(
+                " with {value}; of other values no answer came within the work that a help may take"
+            );
+        }
         let checked = if compiled::is_of_compiled(self.case.sources, &repair.edits) {
             "checked in the PTX"
         } else {

@@ -10,7 +10,7 @@ use crate::facts::needs::Need;
 use crate::findings::remark;
 use crate::models;
 use crate::verdict::{Limit, OpenLoop, Outcome, Property, Vacuity, Verdict, proxies};
-use fencepost_dsl::kernel::program::{FinalKind, Instruction, Kernel};
+use fencepost_dsl::kernel::program::{FinalKind, Instruction, InstructionKind, Kernel};
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Proxy;
 use fencepost_dsl::{Diagnostic, SourceMap, Span};
@@ -62,8 +62,12 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     if let Some(limit) = &outcome.limit {
         let (what, knob) = stopped(limit);
         let where_to = at_value(outcome).map_or_else(String::new, |value| format!("with {value}, "));
-        let why = format!("stopped: {where_to}{what}; {knob}{}", fix_one(case));
+        let why = format!("stopped: {where_to}{what}; {knob}{}{}", fix_one(case), elect_first(case));
         text += &format!("  {}\n", wrap(&why, style.width - 4).join("\n    "));
+        if let Some(proved) = proved_values(outcome) {
+            let proved = format!("proved: with {proved}; what was not decided is the rest");
+            text += &format!("  {}\n", wrap(&proved, style.width - 4).join("\n    "));
+        }
     }
     if let Some(limit) = &outcome.raise_limit {
         let (what, knob) = stopped(limit);
@@ -86,8 +90,22 @@ fn at_value(outcome: &Outcome) -> Option<String> {
     (outcome.verdict == Verdict::Inconclusive).then(|| values(&split.shown))
 }
 
+/// The values for which everything is proved, where others were not decided.
+fn proved_values(outcome: &Outcome) -> Option<String> {
+    let split = outcome.split.as_ref().filter(|split| !split.proved.is_empty())?;
+    let one_by_one: Vec<String> = split.proved.iter().map(|one| values(one)).collect();
+    let is_of_one = split.shown.len() == 1;
+    (outcome.verdict == Verdict::Inconclusive).then(|| match split.proved.as_slice() {
+        // `n = 1, 2, 3`
+        [first, others @ ..] if is_of_one => {
+            others.iter().flatten().fold(values(first), |text, (_, value)| format!("{text}, {value}"))
+        }
+        _ => one_by_one.join("; "),
+    })
+}
+
 /// `N = 2, M = 0`
-fn values(shown: &[(String, u64)]) -> String {
+pub(super) fn values(shown: &[(String, u64)]) -> String {
     let shown: Vec<String> = shown.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     shown.join(", ")
 }
@@ -106,6 +124,20 @@ fn fix_one(case: &Case<'_>) -> String {
             )
         }
         _ => String::new(),
+    }
+}
+
+/// What makes less of a launch in which any lane may be elected.
+fn elect_first(case: &Case<'_>) -> &'static str {
+    const VARIANT: &str = "elects-first";
+    let is_any = !case.variants.iter().any(|own| own == VARIANT);
+    let elects = |own: &Instruction| matches!(own.kind, InstructionKind::ElectSync { .. });
+    let is_open = case.outcome.verdict == Verdict::Inconclusive;
+    match is_open && is_any && case.program.any_instruction(case.kernel, elects) {
+        true => {
+            "; or let `elect.sync`, which elects any lane here, elect the first one: `--variant elects-first` (A-57)"
+        }
+        false => "",
     }
 }
 

@@ -17,12 +17,9 @@ use crate::verdict::Limit;
 use crate::work::Allowance;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 
-/// Choices of phases of an mbarrier's operations up to which everything is stated at once.
-const FEW: usize = 100_000;
-
 /// The options of a run that unrolls a launch if it has few choices of phases.
 pub(super) fn few(config: &Config) -> Config {
-    let phase_choices_max = config.limits.phase_choices_max.min(FEW);
+    let phase_choices_max = config.limits.phase_choices_max.min(Limits::FEW_PHASE_CHOICES);
     Config { limits: Limits { phase_choices_max, ..config.limits }, ..config.clone() }
 }
 
@@ -35,7 +32,7 @@ pub(super) fn in_turns(config: &Config) -> Config {
 /// Whether what was too much for [`few`] may not be for the options as they are.
 pub(super) fn may_be_stated(limit: &Limit, config: &Config) -> bool {
     matches!(limit, Limit::OneExecution { what, .. } if *what == mbarrier::CHOICES)
-        && config.limits.phase_choices_max > FEW
+        && config.limits.phase_choices_max > Limits::FEW_PHASE_CHOICES
 }
 
 /// Of a launch that is not stated since too much may happen to its mbarriers, what is said of whatever one execution shows.

@@ -23,6 +23,9 @@ use fencepost_dsl::sorted::SortedSet;
 /// Values, or combinations of them, that are checked one by one; where there are more, they stay unknowns of one formula.
 pub const VALUES_MAX: u64 = 16;
 
+/// Each of them may take this part of the budget, however many there are.
+const LEAST_SHARE: u64 = 4;
+
 /// A kernel with one value for each parameter.
 #[derive(Clone, Debug)]
 pub struct Part {
@@ -46,13 +49,14 @@ pub fn parts(program: &Program, kernel: &Kernel, launch: &Launch, config: &Confi
     {
         return None;
     }
-    // What takes longest are large values, mostly; none may come away empty.
+    // What takes longest are large values, mostly; but a small one is where a mistake is found soonest.
     let weight = |place: u64| (place + 1) * (place + 1);
     let weights: u64 = (0..n_values).map(weight).sum();
     let share = |place: u64| match config.budget {
         u64::MAX => u64::MAX,
         budget => u64::try_from(u128::from(budget) * u128::from(weight(place)) / u128::from(weights))
-            .unwrap_or(u64::MAX),
+            .unwrap_or(u64::MAX)
+            .max(budget / LEAST_SHARE),
     };
     let part = |place: u64| {
         let mut kernel = kernel.clone();
@@ -172,9 +176,11 @@ pub fn join(parts: &[Part], mut outcomes: Vec<Outcome>, config: &Config) -> Outc
         let of_value = std::mem::take(&mut outcome.evidence).into_iter();
         evidence.extend(of_value.map(|kept| Evidence { values: values.clone(), ..kept }));
     }
+    let is_proof = |place: &usize| outcomes[*place].verdict.is_proof() && outcomes[*place].limit.is_none();
+    let proved = (0..n_values).filter(is_proof).map(value).collect();
     let one = outcomes.remove(shown);
     let others = outcomes.into_iter().map(|other| other.graph).collect();
-    let split = Split { n_values, shown: value(shown), elsewhere, others };
+    let split = Split { n_values, shown: value(shown), proved, elsewhere, others };
     Outcome {
         verdict: verdicts.iter().map(|&(_, verdict)| verdict).max().unwrap_or(Verdict::Inconclusive),
         properties: verdicts,

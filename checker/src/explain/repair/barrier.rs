@@ -24,6 +24,7 @@ const NUMBERS_MAX: usize = 16;
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     lifetimes(ground, found);
     elections(ground, found);
+    joins(ground, found);
     counts(ground, found);
     numbers(ground, found);
     let graph = ground.graph();
@@ -43,6 +44,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                     | Reason::CompletedByOthers { .. }
                     | Reason::OtherGeneration { .. }
                     | Reason::TooSoon { .. }
+                    | Reason::NotCompleted { known: Some(_), .. }
             )
         };
         let is_assertion = !matches!(ground.explanation.subject, Subject::Race { .. } | Subject::Flag { .. });
@@ -175,6 +177,43 @@ fn elections(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let text = format!("0x{:x}", lanes.fold(0, |all, lane| all | lane));
             let edits = vec![Edit::replace(ground.texts.sources(), *mask, text)];
             found.push(Proposal { rank: 9, edits });
+        }
+    }
+}
+
+/// The lanes of a warp meet before one of them signals for all, where it is about one of the others.
+fn joins(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let (syntax, graph) = (ground.syntax, ground.graph());
+    let hierarchy = &graph.hierarchy;
+    let mut threads: SortedSet<AgentId> = ground
+        .pairs()
+        .into_iter()
+        .flat_map(|(a, b)| [a, b])
+        .filter_map(|event| ground.thread(event))
+        .collect();
+    if let Subject::Deadlock { roles, .. } = &ground.explanation.subject {
+        threads.extend(roles.iter().flat_map(|role| role.agents.iter().copied()));
+    }
+    for (node, of) in syntax.nodes.iter().enumerate() {
+        let acts = syntax.acts(node);
+        let is_branch = matches!(of.kind, NodeKind::Branch { .. });
+        if !is_branch || acts.is_empty() || !acts.iter().all(|act| act.gives_signal()) {
+            continue;
+        }
+        let is_act = |event: &&Event| {
+            event.site.is_some_and(|site| acts.iter().any(|act| act.span == graph.sites[site].span))
+        };
+        let signallers: SortedSet<AgentId> =
+            graph.events.iter().filter(is_act).filter_map(|event| event.agent).collect();
+        let warp = |agent: &AgentId| hierarchy.warp_of(*agent);
+        let is_beside = |thread: &AgentId| {
+            !signallers.contains(thread) && signallers.iter().any(|other| warp(other) == warp(thread))
+        };
+        let (siblings, at) = syntax.siblings(node);
+        let meets = |before: usize| syntax.inside(siblings[before]).any(|own| own.opcode.starts_with("bar"));
+        if threads.iter().any(is_beside) && !at.checked_sub(1).is_some_and(meets) && ground.can_change(node) {
+            let edits = vec![insert(ground, (node, false), "bar.warp.sync 0xffffffff;")];
+            found.push(Proposal { rank: 8, edits });
         }
     }
 }

@@ -1,12 +1,17 @@
-//! Proposals for arrivals that only the own CTA sees, where CTAs of a cluster write each other's memory: an arrival at each
-//! CTA's object, which then expects as many times more.
+//! Proposals for arrivals at the object of the wrong CTA, where CTAs of a cluster write each other's memory: an arrival at that
+//! of the CTA that others reach, or at each CTA's object, which then expects as many times more.
 
 use super::super::subject::Subject;
 use super::edit::Edit;
 use super::ground::{Ground, Proposal};
 use super::places::{insert, names};
 use super::syntax::Instruction;
-/// An arrival at the object of each CTA, with and without another number of arrivals that it expects.
+use fencepost_dsl::sorted::SortedSet;
+
+/// The rank of the own CTA.
+const OWN_RANK: &str = "cluster_ctarank";
+
+/// An arrival at the object of another CTA, then at that of each CTA, with and without another number of arrivals that it expects.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let cluster = ground.graph().hierarchy.launch().cluster;
     let (syntax, sources) = (ground.syntax, ground.texts.sources());
@@ -22,9 +27,22 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     let arrivals = syntax.instructions.iter().filter(|arrival| {
         arrival.opcode.starts_with("mbarrier.arrive.") && !arrival.opcode.contains("expect_tx")
     });
+    let named = syntax.instructions.iter().flat_map(|own| &own.memory).filter_map(|memory| memory.rank);
+    let mut ranks: SortedSet<&str> = named.map(|rank| sources.text(rank)).collect();
+    ranks.insert(OWN_RANK);
     for arrival in arrivals.filter(|arrival| ground.can_change(arrival.node)) {
         let [memory] = arrival.memory.as_slice() else { continue };
-        let is_own = memory.rank.is_none_or(|rank| sources.text(rank) == "cluster_ctarank");
+        let own_rank = memory.rank.map_or(OWN_RANK, |rank| sources.text(rank));
+        for other in ranks.iter().filter(|&&other| other != own_rank) {
+            let object = memory.element_of(&memory.name, sources);
+            let opcode = "mbarrier.arrive.release.cluster.shared::cluster.b64";
+            let text = format!("{opcode} _, [mapa({object}, {other})]");
+            let edits = vec![Edit::replace(sources, arrival.span, text)];
+            // Another number in place of one is less of a change.
+            let rank = if is_hang { rank - 1 } else { rank + 1 } + if memory.rank.is_some() { 6 } else { 0 };
+            found.push(Proposal { rank, edits });
+        }
+        let is_own = memory.rank.is_none_or(|rank| sources.text(rank) == OWN_RANK);
         let statement = sources.text(syntax.nodes[arrival.node].span);
         if !is_own
             || statement.trim_end_matches(';') != sources.text(arrival.span)

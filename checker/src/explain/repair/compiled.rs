@@ -6,8 +6,10 @@
 
 use super::edit::{Edit, EditKind};
 use super::ground::{Ground, Proposal};
-use fencepost_dsl::FileId;
+use crate::event::{AgentId, Event};
 use fencepost_dsl::kernel::isa::form_of;
+use fencepost_dsl::sorted::SortedSet;
+use fencepost_dsl::{FileId, Span};
 
 /// The barrier of a warp, and that of a CTA.
 const WARP: &str = "bar.warp.sync 0xffffffff;";
@@ -28,6 +30,10 @@ pub fn restrict(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 let (anchor, is_after) = compiled.at_edge((*anchor, *is_after));
                 // Who starts the kernel with more warps means all of them.
                 let text = if is_one_warp && text == WARP { CTA } else { text };
+                let spans: Vec<Span> = compiled.run_with((anchor, is_after)).collect();
+                if divides(ground, text, &spans) {
+                    return false;
+                }
                 *edit = Edit::insert(sources, anchor, is_after, text);
             }
             is_one(ground, edit)
@@ -42,6 +48,30 @@ pub fn restrict(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         }
         is_new
     });
+}
+
+/// Whether a barrier is one that some of those who have to meet there do not come to, as far as is known of who runs the
+/// instructions beside it.
+fn divides(ground: &Ground<'_>, barrier: &str, beside: &[Span]) -> bool {
+    let (graph, hierarchy) = (ground.graph(), &ground.graph().hierarchy);
+    if barrier != WARP && barrier != CTA {
+        return false;
+    }
+    let agents_of = |is_meant: &dyn Fn(Span) -> bool| -> SortedSet<AgentId> {
+        let of = |event: &Event| event.site.is_some_and(|site| is_meant(graph.sites[site].span));
+        graph.events.iter().filter(|event| of(event)).filter_map(|event| event.agent).collect()
+    };
+    let come = agents_of(&|span| beside.iter().any(|own| own.holds(span)));
+    let are_there = agents_of(&|_| true);
+    come.iter().any(|&agent| {
+        let mut others: Vec<AgentId> = match barrier {
+            WARP => hierarchy.lanes_of(hierarchy.warp_of(agent)).collect(),
+            _ => hierarchy.threads_of_cta(hierarchy.cta_of(agent)).collect(),
+        };
+        // What the threads do that are not shown is not known.
+        others.retain(|other| are_there.contains(other));
+        others.iter().any(|other| !come.contains(other))
+    })
 }
 
 /// Whether a change is one that is made of compiled kernels.

@@ -119,6 +119,8 @@ pub struct Repair {
     pub n_launches: usize,
     /// Whether something is violated in another launch with it; else of those for which it was not checked no answer came.
     pub fails_elsewhere: bool,
+    /// The only values of the parameters for which it was checked, where each is checked alone and of others no answer came.
+    pub values: Vec<(String, u64)>,
 }
 
 impl Repair {

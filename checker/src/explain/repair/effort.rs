@@ -14,21 +14,25 @@ const ALL_STEPS: (u64, u64) = (10, 72_000_000);
 const FIRST_STEPS: (u64, u64) = (10, 12_000_000);
 /// The same of compiled kernels, whose changes are few words and statements, so that what is to be found is found soon: of a
 /// try, and of all.
-const COMPILED_TRY: (u64, u64) = (4, 30_000_000);
-const COMPILED_STEPS: (u64, u64) = (4, 60_000_000);
+const COMPILED_TRY: (u64, u64) = (8, 60_000_000);
+const COMPILED_STEPS: (u64, u64) = (10, 200_000_000);
 /// How often a statement of a compiled kernel is put in elsewhere that has mended nothing where it was likelier; a check counts
 /// twice.
 pub(super) const ELSEWHERE_MAX: u32 = 4;
 
-/// Steps that a check of a large launch takes for each of its events.
-const STEPS_OF_AN_EVENT: u64 = 5_000;
+/// Steps where one execution was looked at in place of all: what goes wrong in such an execution with a change as well is soon
+/// seen, and where nothing does, the change is worth a proof, of which nothing says how long it takes. So a try may take few
+/// at first, and all tries many.
+const ONE_TRY: (u64, u64) = (3, 72_000_000);
+const ONE_FIRST: (u64, u64) = (10, 200_000_000);
+const ONE_ALL: (u64, u64) = (10, 700_000_000);
 
 /// A check of so many steps is worth one of the violated properties alone before one of all.
 const LONG: u64 = 5_000_000;
 
 /// Whether a try had better ask first for what was found; not of compiled kernels, of whose few tries more end in a proof.
-pub(super) fn is_long(kernel: &Kernel, steps: u64) -> bool {
-    !is_compiled(kernel) && steps >= LONG
+pub(super) fn is_long(kernel: &Kernel, outcome: &Outcome) -> bool {
+    !is_compiled(kernel) && own_steps(outcome) >= LONG
 }
 
 fn times((times, least): (u64, u64), steps: u64) -> u64 {
@@ -39,35 +43,50 @@ fn is_compiled(kernel: &Kernel) -> bool {
     kernel.flat.is_some()
 }
 
+/// What a try may take more, for each event of the launch, the first round of tries, and all of them: to find something in a few
+/// threads of many may take next to nothing, and to look at all of them with a change does not.
+const OF_AN_EVENT: [u64; 3] = [10_000, 40_000, 80_000];
+
+fn of_events(outcome: &Outcome, steps: u64) -> u64 {
+    (outcome.graph.events.len() as u64).saturating_mul(steps)
+}
+
 /// What looking for repairs may take, for a launch of a kernel that was checked.
 pub fn worth(kernel: &Kernel, outcome: &Outcome) -> u64 {
-    let steps = outcome.statistics.steps.max(of_the_rest(outcome));
-    times(if is_compiled(kernel) { COMPILED_STEPS } else { ALL_STEPS }, steps)
+    let all = match () {
+        () if is_one_execution(outcome) => ONE_ALL,
+        () if is_compiled(kernel) => COMPILED_STEPS,
+        () => ALL_STEPS,
+    };
+    times(all, outcome.statistics.steps).saturating_add(of_events(outcome, OF_AN_EVENT[2]))
 }
 
 /// What the check took; what it spent on looking for more, once a few threads at a time had shown something, is nothing that a
 /// proof takes.
-pub(super) fn own_steps(outcome: &Outcome) -> u64 {
+fn own_steps(outcome: &Outcome) -> u64 {
     let more = if let Some(Limit::Rest { limit }) = outcome.limit { limit } else { 0 };
-    outcome.statistics.steps.saturating_sub(more).max(of_the_rest(outcome))
+    outcome.statistics.steps.saturating_sub(more)
 }
 
-/// Where one execution was looked at in place of all, about what all of them take once the mbarriers are right.
-fn of_the_rest(outcome: &Outcome) -> u64 {
-    match outcome.limit {
-        Some(Limit::OneExecution { .. }) => outcome.graph.events.len() as u64 * STEPS_OF_AN_EVENT,
-        _ => 0,
-    }
+/// Whether one execution was looked at in place of all.
+pub(super) fn is_one_execution(outcome: &Outcome) -> bool {
+    matches!(outcome.limit, Some(Limit::OneExecution { .. }))
 }
 
 /// What one try may take.
-pub(super) fn of_try(kernel: &Kernel, steps: u64) -> u64 {
-    times(if is_compiled(kernel) { COMPILED_TRY } else { TRY_STEPS }, steps)
+pub(super) fn of_try(kernel: &Kernel, outcome: &Outcome) -> u64 {
+    let try_steps = match () {
+        () if is_one_execution(outcome) => ONE_TRY,
+        () if is_compiled(kernel) => COMPILED_TRY,
+        () => TRY_STEPS,
+    };
+    times(try_steps, own_steps(outcome)).saturating_add(of_events(outcome, OF_AN_EVENT[0]))
 }
 
 /// What the first round of tries may take.
-pub(super) fn at_first(steps: u64) -> u64 {
-    times(FIRST_STEPS, steps)
+pub(super) fn at_first(outcome: &Outcome) -> u64 {
+    let first = if is_one_execution(outcome) { ONE_FIRST } else { FIRST_STEPS };
+    times(first, own_steps(outcome)).saturating_add(of_events(outcome, OF_AN_EVENT[1]))
 }
 
 /// The statement of a compiled kernel that a change puts in, and nothing else.

@@ -14,6 +14,7 @@ use super::key::{Key, RESIDENCE, key};
 use super::propose::proposals;
 use super::syntax::Syntax;
 use super::text::Texts;
+use super::variant::{self, Variant};
 use crate::check::replay::{self, Changed};
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::event::EventGraph;
@@ -147,13 +148,6 @@ struct Try {
     found: Option<(EventGraph, Box<Witness>)>,
 }
 
-/// The program that other texts are, and the kernel and launch of it that are meant.
-struct Variant {
-    program: Program,
-    kernel: usize,
-    launch: Launch,
-}
-
 /// An execution that a change has left.
 struct LeftOver {
     graph: EventGraph,
@@ -172,7 +166,7 @@ impl Search<'_> {
         // What mends everything, and has some read see what it had better not.
         let mut second: Option<(Repair, usize)> = None;
         let mut undecided: Vec<&Proposal> = Vec::new();
-        let first = effort::at_first(effort::own_steps(self.outcome));
+        let first = effort::at_first(self.outcome);
         // What no answer comes of soon is asked again with what is left then.
         let first = if self.has_looked_for_more() { first.min(self.allowance.left() / 2) } else { first };
         let mut n_checked = 0;
@@ -341,8 +335,9 @@ impl Search<'_> {
             if !done.verdict.is_proof() || self.only_hides(&edits, &[])? {
                 continue;
             }
-            let smaller = self.for_all_launches(&edits, done.verdict)?;
+            let Some(smaller) = self.for_all_values(&edits, done.verdict)? else { continue };
             if smaller.n_launches == self.n_launches()
+                && smaller.values == repair.values
                 && !self.breaks_others(&edits)?
                 && self.keeps_better(&edits)?
             {
@@ -357,7 +352,7 @@ impl Search<'_> {
         if self.only_hides(&proposal.edits, &[])? {
             return Ok(None);
         }
-        let repair = self.for_all_launches(&proposal.edits, verdict)?;
+        let Some(repair) = self.for_all_values(&proposal.edits, verdict)? else { return Ok(None) };
         Ok((!self.breaks_others(&proposal.edits)?).then_some(repair))
     }
 
@@ -408,6 +403,9 @@ impl Search<'_> {
         let mut best: Option<Part> = None;
         for (_, proposal) in promising {
             let Some(left) = self.left(&proposal.edits)? else { continue };
+            if self.breaks_data(&proposal.edits, &left) {
+                continue;
+            }
             if self.only_hides(&proposal.edits, &left)? {
                 continue;
             }
@@ -430,6 +428,18 @@ impl Search<'_> {
             return Ok(vec![None; self.keys.len()]);
         }
         Ok(self.assigned(&parts))
+    }
+
+    /// Whether changes against races let something be read or written elsewhere, or be something else, and what is asserted fails
+    /// with them: that it failed before does not say that it is the same that is wrong.
+    fn breaks_data(&self, edits: &[Edit], left: &[Key]) -> bool {
+        let mut gone = self.keys.iter().filter(|key| !left.contains(key));
+        let fails = left.iter().any(|(property, _)| *property == Property::Assert);
+        if !fails || !gone.all(|(property, _)| *property == Property::Race) {
+            return false;
+        }
+        let only = (!self.job.kernel.is_program).then_some(self.job.kernel.name.as_str());
+        variant::are_of_data(edits, &Syntax::new(self.job.texts.sources(), only))
     }
 
     /// One more change beside those there are, after which fewer findings are left; only itself is returned.
@@ -498,6 +508,15 @@ impl Search<'_> {
                     wrong.verdict = wrong.verdict.max(tried.verdict);
                     wrong.keys.extend(tried.left);
                 }
+                if place == Where::Everywhere
+                    && wrong.keys.is_subset(&left)
+                    && let Some(variant) = self.of_the_largest(texts)
+                    && let Some(tried) = self.attempt_on(texts, &variant, 1, self.most())?
+                    && tried.verdict == Verdict::Violated
+                {
+                    wrong.verdict = Verdict::Violated;
+                    wrong.keys.extend(tried.left);
+                }
                 Ok(Some(wrong))
             },
         )
@@ -532,9 +551,26 @@ impl Search<'_> {
                 within_bound: !self.outcome.open_loops.is_empty(),
                 n_launches: 1,
                 fails_elsewhere: false,
+                values: Vec::new(),
             })
         };
         self.keys.iter().map(of).collect()
+    }
+
+    /// What a change is worth with which nothing is violated with the values of the parameters that the findings are about.
+    fn for_all_values(&mut self, edits: &[Edit], verdict: Verdict) -> Result<Option<Repair>, CheckError> {
+        let mut repair = self.for_all_launches(edits, verdict)?;
+        if let Some(split) = &self.outcome.split {
+            let Some(changed) = self.job.texts.changed(edits) else { return Ok(None) };
+            let Some(all) = self.of_all_values(&changed, &self.outcome.launch) else { return Ok(None) };
+            let most = self.allowance.left();
+            match self.attempt_on(&changed, &all, 1, most)?.map(|done| done.verdict) {
+                Some(Verdict::Proved | Verdict::ProvedUpToBound) => {}
+                Some(Verdict::Violated) => return Ok(None),
+                _ => repair.values.clone_from(&split.shown),
+            }
+        }
+        Ok(Some(repair))
     }
 
     /// The repair, if it holds for the other launches as well; else as one of this launch alone.
@@ -557,6 +593,7 @@ impl Search<'_> {
             within_bound,
             n_launches,
             fails_elsewhere,
+            values: Vec::new(),
         })
     }
 
@@ -571,7 +608,7 @@ impl Search<'_> {
 
     /// The steps that a try may take.
     fn most(&self) -> u64 {
-        effort::of_try(self.job.kernel, effort::own_steps(self.outcome))
+        effort::of_try(self.job.kernel, self.outcome)
     }
 
     /// A check of the changed program; `None` if there is none.
@@ -598,24 +635,45 @@ impl Search<'_> {
         self.attempt_on(texts, &variant, findings_max, most)
     }
 
-    /// The program in other texts; `None` if they are none.
+    /// The program in other texts, with the values of the parameters that the findings are about where each was checked alone;
+    /// `None` if they are none.
     fn variant(&self, texts: &Texts, launch: &Launch) -> Option<Variant> {
-        let program = texts.program()?;
-        let kernel = program.kernels.iter().position(|kernel| kernel.name == self.job.kernel.name)?;
-        // The launch of the changed program, unless it was made up on the command line.
-        let own = program.kernels[kernel].launches.iter().find(|own| own.name == launch.name);
-        let launch = own.unwrap_or(launch).clone();
-        Some(Variant { program, kernel, launch })
+        let mut variant = self.of_all_values(texts, launch)?;
+        if let Some(split) = &self.outcome.split
+            && launch.name == self.outcome.launch.name
+        {
+            variant
+                .fix(|own| split.shown.iter().find(|(name, _)| *name == own.name).map(|&(_, value)| value));
+        }
+        Some(variant)
+    }
+
+    /// With the largest values, if each value is checked alone: with those that findings are about, which are small ones, a wait
+    /// for what earlier rounds did waits for nothing.
+    fn of_the_largest(&self, texts: &Texts) -> Option<Variant> {
+        self.outcome.split.as_ref()?;
+        let mut variant = self.of_all_values(texts, &self.outcome.launch)?;
+        variant.fix(|own| Some(own.max));
+        Some(variant)
+    }
+
+    fn of_all_values(&self, texts: &Texts, launch: &Launch) -> Option<Variant> {
+        Variant::of(texts, &self.job.kernel.name, launch)
     }
 
     fn config(&self, kernel: &Kernel, findings_max: usize, most: u64) -> Config {
+        let mut limits = Limits { findings_max, ..self.job.config.limits };
+        if effort::is_one_execution(self.outcome) {
+            // What has to be looked at in one execution still is not worth being stated in all.
+            limits.phase_choices_max = limits.phase_choices_max.min(Limits::FEW_PHASE_CHOICES);
+        }
         Config {
             properties: usual_properties(kernel),
             is_asked_by_name: false,
             unroll: self.outcome.unroll,
             unroll_max: self.outcome.unroll,
             budget: most.min(self.allowance.left()),
-            limits: Limits { findings_max, ..self.job.config.limits },
+            limits,
             ..self.job.config.clone()
         }
     }
@@ -646,8 +704,11 @@ impl Search<'_> {
         self.tries.n += 1;
         let config = self.config(&of.program.kernels[of.kernel], findings_max, most);
         // Whether what was found is there still is said soon; whatever else is wrong may take long.
-        let is_long = effort::is_long(self.job.kernel, effort::own_steps(self.outcome));
-        if findings_max == 1 && (self.has_looked_for_more() || is_long) {
+        let is_long = effort::is_long(self.job.kernel, self.outcome);
+        if findings_max == 1
+            && (self.has_looked_for_more() || is_long)
+            && !effort::is_one_execution(self.outcome)
+        {
             let mut properties: Vec<Property> = self.keys.iter().map(|(property, _)| *property).collect();
             properties.sort_unstable();
             properties.dedup();

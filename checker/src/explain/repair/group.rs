@@ -5,7 +5,8 @@ use super::super::subject::Subject;
 use super::edit::Edit;
 use super::ground::{Ground, Proposal};
 use super::places::{gaps, insert};
-use crate::event::EventId;
+use super::syntax::NodeKind;
+use crate::event::{EventId, EventKind};
 
 /// Waits that leave fewer groups pending, and new ones.
 pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
@@ -107,6 +108,17 @@ fn waits(ground: &Ground<'_>, (event, other): (EventId, EventId), found: &mut Ve
         found.push(Proposal { rank, edits: vec![insert(ground, (node, true), wait)] });
     }
     if is_pending {
+        // Behind the loop that starts it again and again, where it need only have read what goes away.
+        let around = ground.syntax.ancestors(instruction.node);
+        let is_loop = |&&around: &&usize| ground.syntax.nodes[around].kind == NodeKind::Loop;
+        let reads = matches!(ground.graph().events[event].kind, EventKind::Read(_));
+        if let Some(&outermost) = around.iter().rev().find(is_loop) {
+            if reads && wait == "cp.async.bulk.wait_group 0;" {
+                let wait = "cp.async.bulk.wait_group.read 0;";
+                found.push(Proposal { rank: 18, edits: vec![insert(ground, (outermost, true), wait)] });
+            }
+            found.push(Proposal { rank: 19, edits: vec![insert(ground, (outermost, true), wait)] });
+        }
         for around in ground.syntax.ancestors(instruction.node).into_iter().skip(1) {
             found.push(Proposal { rank: 21, edits: vec![insert(ground, (around, true), wait)] });
             if let Some(&last) = ground.syntax.siblings(around).0.last() {

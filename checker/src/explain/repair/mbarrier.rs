@@ -117,7 +117,7 @@ fn arrivers(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposa
     }
 }
 
-/// A parity that changes with each round, in all waits that have the same one now.
+/// A parity that changes with each round: in all waits that have another one now, and in each that has the same in all rounds.
 fn rounds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     if !is_about_counts(ground) {
         return;
@@ -131,7 +131,11 @@ fn rounds(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let now = sources.text(parity).trim();
         let after = if now.ends_with("^ 1") { format!("({round} % 2) ^ 1") } else { format!("{round} % 2") };
         if now != after {
-            edits.push(Edit::replace(sources, parity, after));
+            let edit = Edit::replace(sources, parity, after);
+            if now.parse::<u32>().is_ok() {
+                found.push(Proposal { rank: 11, edits: vec![edit.clone()] });
+            }
+            edits.push(edit);
         }
     }
     if edits.len() > 1 {

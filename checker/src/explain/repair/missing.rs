@@ -6,7 +6,7 @@
 use super::super::reason::Reason;
 use super::super::subject::Subject;
 use super::ground::{Ground, Proposal};
-use super::places::{before, insert, names};
+use super::places::{before, behind_meeting, insert, names};
 use super::syntax::{Instruction, Memory, NodeKind};
 use fencepost_dsl::sorted::SortedSet;
 
@@ -306,6 +306,8 @@ impl<'g> Proposals<'_, 'g> {
             let n_levels = if rank == ASKED { 1 } else { 3 };
             for (level, around) in (0..).zip(syntax.ancestors(node)).take(n_levels) {
                 let anchors = before(syntax, around).filter(|at| rank != WAITED || *at == around);
+                let anchors =
+                    anchors.chain(if rank == WAITED { None } else { behind_meeting(syntax, around) });
                 places.extend(anchors.map(|at| (level, at)));
             }
         }

@@ -50,7 +50,8 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             }
         }
         "barrier::lane-not-in-mask" => {
-            for &mask in own().filter_map(|own| own.operands.first()) {
+            // That of a barrier stands alone, that of lanes that tell one another values comes last.
+            for &mask in own().filter_map(|own| own.operands.last()) {
                 push(9, Edit::replace(sources, mask, "0xffffffff"));
             }
         }

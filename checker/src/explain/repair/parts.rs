@@ -38,6 +38,10 @@ struct Part {
     line: Option<(String, u32)>,
     /// Whether that is of a function that was put in where another line calls it.
     is_called: bool,
+    /// Whether it jumps, under a condition or not.
+    jumps: bool,
+    /// Whether it acts whenever control gets there.
+    always_acts: bool,
     kind: PartKind,
 }
 
@@ -67,14 +71,21 @@ impl Compiled {
         let mut parts: Vec<Part> = Vec::new();
         let mut begins = true;
         for item in &entry.body {
-            let part = |span: Span, kind: PartKind| {
+            let part = |span: Span, kind: PartKind, (jumps, always_acts): (bool, bool)| {
                 let origin = sources.origin(span);
                 let line = origin.map(|origin| (origin.name.clone(), origin.line));
-                Part { span, line, is_called: origin.is_some_and(|origin| origin.is_called), kind }
+                Part {
+                    span,
+                    line,
+                    is_called: origin.is_some_and(|origin| origin.is_called),
+                    jumps,
+                    always_acts,
+                    kind,
+                }
             };
             match item {
                 Item::Label(name) => {
-                    parts.push(part(name.span, PartKind::Label));
+                    parts.push(part(name.span, PartKind::Label, (false, false)));
                     begins = true;
                 }
                 Item::Targets { .. } => {}
@@ -94,7 +105,7 @@ impl Compiled {
                         each(span, own, begins);
                     }
                     begins = jumps || begins && !acts;
-                    parts.push(part(span, kind));
+                    parts.push(part(span, kind, (jumps, acts && own.guard.is_none())));
                 }
             }
         }
@@ -105,6 +116,16 @@ impl Compiled {
     /// Where the part is that holds a place.
     pub fn part_at(&self, span: Span) -> Option<usize> {
         self.parts.iter().position(|part| part.span.holds(span))
+    }
+
+    /// The instructions that are run by whoever gets to a place: those between the labels and jumps around it that act.
+    pub fn run_with(&self, (span, is_after): Gap) -> impl Iterator<Item = Span> + '_ {
+        let at = self.part_at(span).map_or(0, |at| at + usize::from(is_after));
+        let (before, behind) = self.parts.split_at(at.min(self.parts.len()));
+        let is_edge = |part: &&Part| part.jumps || part.kind == PartKind::Label;
+        let before = before.iter().rev().take_while(move |part| !is_edge(part));
+        let behind = behind.iter().take_while(move |part| !is_edge(part));
+        before.chain(behind).filter(|part| part.always_acts).map(|part| part.span)
     }
 
     fn line_of(&self, run: &Range<usize>) -> Option<&(String, u32)> {

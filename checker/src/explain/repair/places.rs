@@ -81,6 +81,13 @@ pub fn before(syntax: &Syntax, node: usize) -> impl Iterator<Item = usize> {
     orders.last().copied().into_iter().chain([node])
 }
 
+/// The first access of those that stand between a statement and what synchronizes before it: what a signal is given for.
+pub fn behind_meeting(syntax: &Syntax, node: usize) -> Option<usize> {
+    let (siblings, at) = syntax.siblings(node);
+    let own = siblings[..at].iter().rev().take_while(|&&other| !syntax.is_synchronization(other));
+    own.filter(|&&other| !syntax.acts(other).is_empty()).last().copied()
+}
+
 /// Whether a statement stands in a branch about which the names decide that those differ who would have to meet.
 pub fn diverges(ground: &Ground<'_>, node: usize, words: &[&str]) -> bool {
     ground.syntax.ancestors(node).into_iter().skip(1).any(|around| {

@@ -131,10 +131,14 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let widen: Vec<SemEdit> = patterns.map(|&event| edit(event, Goal::Widen)).collect();
         let with = |first: SemEdit| std::iter::once(first).chain(widen.iter().copied()).collect::<Vec<_>>();
         let (release, acquire) = (edit(write, Goal::Release), edit(read, Goal::Acquire));
-        push(10, &widen);
-        push(11, &with(release));
-        push(12, &with(acquire));
-        push(13, &[release, acquire]);
+        // Where the explanation says that this is what is missing, before what is about other words.
+        let is_told =
+            ground.has(|reason| matches!(reason, Reason::NoAcquire { .. } | Reason::NoRelease { .. }));
+        let base = if is_told { 4 } else { 10 };
+        push(base, &widen);
+        push(base + 1, &with(release));
+        push(base + 2, &with(acquire));
+        push(base + 3, &[release, acquire]);
         // The strong forms without order of their own: enough where fences do the rest.
         if is_signal(ground, write, read) {
             push(14, &[edit(write, Goal::Strong), edit(read, Goal::Strong)]);
