@@ -472,6 +472,9 @@ $end:
     assert_eq!(of("@%p1 bra $end;", "add.u32 %r4, %r1, 1;"), PROVED);
     let acts = of("@%p1 bra $end;", "st.global.u32 [%rd5], %r1;");
     assert_eq!(acts, (Verdict::Violated, vec!["barrier::aligned-divergent"]));
+    let waits = "ld.volatile.global.u32 %r4, [%rd1]; setp.eq.u32 %p1, %r4, 77; @%p1 bra $wait;";
+    let waits = of("@%p1 bra $end;", &format!("$wait: {waits}"));
+    assert!(waits.1.contains(&"barrier::aligned-divergent"), "{waits:?}");
     // Without the barrier there is a race all the same.
     let unmet = module("@%p1 bra $end;", "").replace("bar.sync 0;", "");
     let (found, codes) = verdict(&unmet, "global out[64]: u32 = 0;", launch);

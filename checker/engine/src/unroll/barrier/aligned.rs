@@ -41,7 +41,11 @@ impl Unroller<'_> {
         }
         let iteration = self.iterations.last().copied().unwrap_or(0);
         self.aligned.path.push((iteration, statement.span.start));
-        if self.is_compiled() && !matches!(statement.kind, StatementKind::Instruction(_)) {
+        let is_of_registers = matches!(
+            statement.kind,
+            StatementKind::Assign { .. } | StatementKind::If { .. } | StatementKind::Exit
+        );
+        if self.is_compiled() && is_of_registers {
             return;
         }
         // Tries of a spin are taken back if it is none; where a spin stands is known from its statement.
