@@ -5,14 +5,10 @@
 
 use fencepost::check::Config;
 use fencepost::encode::Treatment;
-use fencepost::examine::{Examination, examine};
-use fencepost::explain::repair::Texts;
-use fencepost::models::Model;
+use fencepost::examine::Examination;
 use fencepost::verdict::{Limit, Verdict};
-use fencepost_dsl::SourceMap;
-use fencepost_dsl::kernel::{LoadOptions, load};
 use fencepost_tests::random::{Numbers, Plan, Suite};
-use fencepost_tests::run::{codes_of, config, model, outcomes};
+use fencepost_tests::run::{codes_of, config, examined, model, outcomes};
 use fencepost_tests::switched::shown_in_turns;
 
 /// A ring of two stages between a warp that fills it and a warpgroup that reads it.
@@ -126,19 +122,6 @@ fn mistakes_in_a_ring_of_copies_are_found() {
         let codes = codes_of(&outcome, &model);
         assert!(codes.contains(code), "`{after}` for `{before}`: {codes:?} {:?}", outcome.limit);
     }
-}
-
-fn examined(text: &str) -> Examination {
-    let mut sources = SourceMap::default();
-    let mut read = |_: &str| Ok(text.to_owned());
-    let program = load(&mut sources, "ring.fence", &mut read, &LoadOptions::default())
-        .unwrap_or_else(|errors| panic!("{errors:#?}"));
-    let texts = Texts::new(&sources, LoadOptions::default());
-    let model = Model::shipped("ptx", &[]).expect("the model comes along");
-    let kernel = &program.kernels[0];
-    let config = Config { follow: true, ..Config::usual(kernel) };
-    examine(&texts, &program, kernel, &kernel.launches[0], &model, &config)
-        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

@@ -5,9 +5,10 @@
 use fencepost::check::split::{VALUES_MAX, join, parts};
 use fencepost::check::{Config, check, check_part};
 use fencepost::encode::Treatment;
+use fencepost::explain::Repair;
 use fencepost::verdict::{Limit, Outcome, Property, Verdict};
 use fencepost_tests::random::{Numbers, Plan, Suite};
-use fencepost_tests::run::{config, load_text, model, verdict};
+use fencepost_tests::run::{config, examined, load_text, model, verdict};
 use fencepost_tests::switched::Switched;
 
 /// A statement about the words of a CTA of two warps; what is in `for` is about its round, too.
@@ -162,4 +163,37 @@ fn a_budget_is_divided_beforehand_and_a_value_that_needs_more_is_not_decided() {
             assert_eq!(joined.limit, Some(Limit::Budget { limit: budget }), "of all, and not of a value");
         }
     }
+}
+
+/// A change that was tried with the value that is shown is one for the others only if they say so.
+#[test]
+fn a_help_for_one_value_is_held_to_the_others() {
+    let text = |more: &str| {
+        format!(
+            "kernel k(n in 1..=2) {{
+    launch {{ block: 32 }}
+    shared a: u32 = 0;
+    shared b: u32 = 0;
+    shared c: u32 = 0;
+    for i in 0..n {{ {more} }}
+    if tid == 0 {{ st.weak.shared.u32 [a], 1; }}
+    if tid == 1 {{
+        let v = ld.weak.shared.u32 [a];
+        st.weak.shared.u32 [b], 1;
+    }}
+    if tid == 0 {{ let w = ld.weak.shared.u32 [b]; }}
+}}"
+        )
+    };
+    let repairs = |text: &str| -> Vec<Option<Repair>> {
+        let found = examined(text);
+        assert!(found.outcome.split.is_some() && found.explanations.len() > 1);
+        found.explanations.into_iter().map(|explanation| explanation.repair).collect()
+    };
+    let is_for_all = |own: &Option<Repair>| {
+        own.as_ref().is_some_and(|repair| repair.is_complete() && repair.values.is_empty())
+    };
+    assert!(repairs(&text("let none = i;")).iter().all(is_for_all), "both barriers mend both values");
+    let only_later = repairs(&text("if i > 0 { st.weak.shared.u32 [c], tid; }"));
+    assert!(!only_later.iter().any(is_for_all), "with n = 2 there is another race: {only_later:?}");
 }

@@ -3,8 +3,11 @@
 use crate::random::Counts;
 use fencepost::check::{CheckError, Config, check};
 use fencepost::encode::Treatment;
+use fencepost::examine::{Examination, examine};
 use fencepost::explain::explain;
+use fencepost::explain::repair::Texts;
 use fencepost::library;
+use fencepost::models::Model;
 use fencepost::verdict::{Outcome, Property, Vacuity, Verdict};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::LoadOptions;
@@ -245,4 +248,21 @@ pub fn verdict_of_the_rest(outcome: &Outcome, property: Property) -> Verdict {
         }
         known => known,
     }
+}
+
+/// What the command says of the first kernel of a text with its first launch, every answer of the solver followed.
+///
+/// # Panics
+/// If it is no kernel, or not supported.
+pub fn examined(text: &str) -> Examination {
+    let mut sources = SourceMap::default();
+    let mut read = |_: &str| Ok(text.to_owned());
+    let program = kernel::load(&mut sources, "k.fence", &mut read, &LoadOptions::default())
+        .unwrap_or_else(|errors| panic!("{errors:#?}"));
+    let texts = Texts::new(&sources, LoadOptions::default());
+    let model = Model::shipped("ptx", &[]).expect("the model comes along");
+    let kernel = &program.kernels[0];
+    let config = Config { follow: true, ..Config::usual(kernel) };
+    examine(&texts, &program, kernel, &kernel.launches[0], &model, &config)
+        .unwrap_or_else(|error| panic!("{error}"))
 }

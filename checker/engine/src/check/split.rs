@@ -176,8 +176,8 @@ pub fn join(parts: &[Part], mut outcomes: Vec<Outcome>, config: &Config) -> Outc
         let of_value = std::mem::take(&mut outcome.evidence).into_iter();
         evidence.extend(of_value.map(|kept| Evidence { values: values.clone(), ..kept }));
     }
-    let is_proof = |place: &usize| outcomes[*place].verdict.is_proof() && outcomes[*place].limit.is_none();
-    let proved = (0..n_values).filter(is_proof).map(value).collect();
+    let proved =
+        (0..n_values).filter(|&place| outcomes[place].verdict == Verdict::Proved).map(value).collect();
     let one = outcomes.remove(shown);
     let others = outcomes.into_iter().map(|other| other.graph).collect();
     let split = Split { n_values, shown: value(shown), proved, elsewhere, others };

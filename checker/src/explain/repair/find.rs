@@ -10,7 +10,7 @@ use super::effect::{Where, Wrong, only_hides};
 use super::effort;
 use super::ground::{Ground, Proposal, STRONG_ENDS, truths};
 use super::handed::{HANDED_MAX, Handed};
-use super::key::{Key, RESIDENCE, key};
+use super::key::{Key, Part, RESIDENCE, assigned, key};
 use super::propose::proposals;
 use super::syntax::Syntax;
 use super::text::Texts;
@@ -54,9 +54,6 @@ pub struct Job<'a> {
     /// How the launch was checked, with what is left of its budget.
     pub config: &'a Config,
 }
-
-/// A change, and the findings that are left with it and those before it.
-type Part = (Vec<Edit>, Vec<Key>);
 
 /// A repair for each finding, where one was found, and what was tried.
 ///
@@ -427,7 +424,12 @@ impl Search<'_> {
         if parts.last().is_some_and(|(_, left)| left.iter().any(hides)) {
             return Ok(vec![None; self.keys.len()]);
         }
-        Ok(self.assigned(&parts))
+        let edits: Vec<Edit> = parts.iter().flat_map(|(edits, _)| edits.iter().cloned()).collect();
+        let left = parts.last().map_or(Vec::new(), |(_, left)| left.clone());
+        Ok(match self.only_values(&edits, &left)? {
+            Some(values) => assigned(&self.keys, &parts, (&values, !self.outcome.open_loops.is_empty())),
+            None => vec![None; self.keys.len()],
+        })
     }
 
     /// Whether changes against races let something be read or written elsewhere, or be something else, and what is asserted fails
@@ -533,44 +535,31 @@ impl Search<'_> {
         Ok((is_less && settled).then(|| left.into_iter().collect()))
     }
 
-    /// Each finding with the change after which it was gone.
-    fn assigned(&self, parts: &[Part]) -> Vec<Option<Repair>> {
-        let Some((_, left)) = parts.last() else { return vec![None; self.keys.len()] };
-        let mut stays: Vec<Property> = left.iter().map(|(property, _)| *property).collect();
-        stays.sort_unstable();
-        stays.dedup();
-        let mends = |key: &Key| parts.iter().position(|(_, left)| !left.contains(key));
-        let of = |key: &Key| {
-            let own = mends(key)?;
-            let others =
-                parts.iter().enumerate().filter(|(i, _)| *i != own).flat_map(|(_, (edits, _))| edits);
-            Some(Repair {
-                edits: parts[own].0.clone(),
-                others: others.cloned().collect(),
-                stays: stays.clone(),
-                within_bound: !self.outcome.open_loops.is_empty(),
-                n_launches: 1,
-                fails_elsewhere: false,
-                values: Vec::new(),
-            })
-        };
-        self.keys.iter().map(of).collect()
-    }
-
     /// What a change is worth with which nothing is violated with the values of the parameters that the findings are about.
     fn for_all_values(&mut self, edits: &[Edit], verdict: Verdict) -> Result<Option<Repair>, CheckError> {
-        let mut repair = self.for_all_launches(edits, verdict)?;
-        if let Some(split) = &self.outcome.split {
-            let Some(changed) = self.job.texts.changed(edits) else { return Ok(None) };
-            let Some(all) = self.of_all_values(&changed, &self.outcome.launch) else { return Ok(None) };
-            let most = self.allowance.left();
-            match self.attempt_on(&changed, &all, 1, most)?.map(|done| done.verdict) {
-                Some(Verdict::Proved | Verdict::ProvedUpToBound) => {}
-                Some(Verdict::Violated) => return Ok(None),
-                _ => repair.values.clone_from(&split.shown),
+        let repair = self.for_all_launches(edits, verdict)?;
+        Ok(self.only_values(edits, &[])?.map(|values| Repair { values, ..repair }))
+    }
+
+    /// The values of the parameters that changes with which so much is left were checked for, if no answer came for the others;
+    /// `None` if these have more violations.
+    fn only_values(
+        &mut self,
+        edits: &[Edit],
+        left: &[Key],
+    ) -> Result<Option<Vec<(String, u64)>>, CheckError> {
+        let Some(split) = &self.outcome.split else { return Ok(Some(Vec::new())) };
+        let Some(changed) = self.job.texts.changed(edits) else { return Ok(None) };
+        let Some(all) = self.of_all_values(&changed, &self.outcome.launch) else { return Ok(None) };
+        let findings_max = if left.is_empty() { 1 } else { crate::check::FINDINGS_MAX };
+        let done = self.attempt_on(&changed, &all, findings_max, self.allowance.left())?;
+        Ok(match done {
+            Some(done) if done.verdict.is_proof() => Some(Vec::new()),
+            Some(done) if done.verdict == Verdict::Violated => {
+                (!done.more && done.left.iter().all(|key| left.contains(key))).then(Vec::new)
             }
-        }
-        Ok(Some(repair))
+            _ => Some(split.shown.clone()),
+        })
     }
 
     /// The repair, if it holds for the other launches as well; else as one of this launch alone.

@@ -2,6 +2,7 @@
 
 use super::super::explanation::Explanation;
 use super::super::subject::Subject;
+use super::edit::{Edit, Repair};
 use crate::findings::lifetime::NOT_CO_RESIDENT;
 use crate::verdict::{Outcome, Property};
 use fencepost_dsl::sorted::SortedSet;
@@ -44,4 +45,34 @@ pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanati
         Subject::Deadlock { .. } | Subject::Completion => SortedSet::new(),
     };
     (property, places)
+}
+
+/// A change, and the findings that are left with it and those before it.
+pub type Part = (Vec<Edit>, Vec<Key>);
+
+/// Each finding with the change after which it was gone, of changes that were checked for some values of the parameters, or all.
+pub fn assigned(
+    keys: &[Key],
+    parts: &[Part],
+    (values, within_bound): (&[(String, u64)], bool),
+) -> Vec<Option<Repair>> {
+    let Some((_, left)) = parts.last() else { return vec![None; keys.len()] };
+    let mut stays: Vec<Property> = left.iter().map(|(property, _)| *property).collect();
+    stays.sort_unstable();
+    stays.dedup();
+    let mends = |key: &Key| parts.iter().position(|(_, left)| !left.contains(key));
+    let of = |key: &Key| {
+        let own = mends(key)?;
+        let others = parts.iter().enumerate().filter(|(i, _)| *i != own).flat_map(|(_, (edits, _))| edits);
+        Some(Repair {
+            edits: parts[own].0.clone(),
+            others: others.cloned().collect(),
+            stays: stays.clone(),
+            within_bound,
+            n_launches: 1,
+            fails_elsewhere: false,
+            values: values.to_vec(),
+        })
+    };
+    keys.iter().map(of).collect()
 }
