@@ -606,13 +606,18 @@ impl<'a> Unroller<'a> {
         })
     }
 
+    /// Whether the code that runs is compiled.
+    fn is_compiled(&self) -> bool {
+        self.kernel.flat.is_some()
+    }
+
     fn site(&mut self, span: Span, instruction: &Instruction, frame: &Frame<'_>) -> SiteId {
         let key = std::ptr::from_ref(instruction) as usize;
         if let Some(&site) = self.site_of.get(&key) {
             return site;
         }
         let operand = self.operand_text(instruction, frame);
-        let is_compiled = self.kernel.flat.is_some();
+        let is_compiled = self.is_compiled();
         let is_unread = is_compiled
             && instruction.results.iter().all(Option::is_none)
             && matches!(instruction.kind, InstructionKind::Access(AccessOp::Load { .. }));

@@ -92,16 +92,17 @@ fn at_value(outcome: &Outcome) -> Option<String> {
 
 /// The values for which everything is proved, where others were not decided.
 fn proved_values(outcome: &Outcome) -> Option<String> {
-    let split = outcome.split.as_ref().filter(|split| !split.proved.is_empty())?;
-    let one_by_one: Vec<String> = split.proved.iter().map(|one| values(one)).collect();
-    let is_of_one = split.shown.len() == 1;
-    (outcome.verdict == Verdict::Inconclusive).then(|| match split.proved.as_slice() {
-        // `n = 1, 2, 3`
-        [first, others @ ..] if is_of_one => {
-            others.iter().flatten().fold(values(first), |text, (_, value)| format!("{text}, {value}"))
+    let split = outcome.split.as_ref().filter(|_| outcome.verdict == Verdict::Inconclusive)?;
+    let (first, others) = split.proved.split_first()?;
+    let mut text = values(first);
+    for other in others {
+        match other.as_slice() {
+            // `n = 1, 2, 3`
+            [(_, value)] => text += &format!(", {value}"),
+            several => text += &format!("; {}", values(several)),
         }
-        _ => one_by_one.join("; "),
-    })
+    }
+    Some(text)
 }
 
 /// `N = 2, M = 0`

@@ -372,7 +372,6 @@ impl Work {
             progress = false;
             for at in 0..self.row.len() {
                 loop {
-                    let whole = self.lossless[at] | self.implied[at];
                     let skipped = self.done[at] | self.covered[at] & (self.lossless[at] | !self.implied[at]);
                     let open = self.row[at] & !skipped;
                     if open == 0 {
@@ -381,8 +380,8 @@ impl Work {
                     progress = true;
                     let middle = at * 64 + open.trailing_zeros() as usize;
                     self.done[at] |= 1 << (middle % 64);
-                    let is_whole = whole >> (middle % 64) & 1 == 1;
-                    let row = if is_whole { &rows[middle] } else { &self.of_ends[middle] };
+                    let is_implied = self.implied[at] >> (middle % 64) & 1 == 1;
+                    let row = if is_implied { &rows[middle] } else { &self.of_ends[middle] };
                     row.or_into(n_blocks, &mut self.covered);
                     row.or_into(n_blocks, &mut self.row);
                 }

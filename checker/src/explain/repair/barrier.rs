@@ -4,7 +4,7 @@ use super::super::reason::Reason;
 use super::super::subject::Subject;
 use super::edit::Edit;
 use super::ground::{Ground, Proposal};
-use super::places::{barriers, diverges, gaps, insert, names};
+use super::places::{barriers, diverges, gaps, insert, names, runners};
 use super::syntax::{Instruction, NodeKind};
 use crate::event::{AgentId, Event, EventId, EventKind};
 use crate::findings::lifetime;
@@ -200,11 +200,7 @@ fn joins(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         if !is_branch || acts.is_empty() || !acts.iter().all(|act| act.gives_signal()) {
             continue;
         }
-        let is_act = |event: &&Event| {
-            event.site.is_some_and(|site| acts.iter().any(|act| act.span == graph.sites[site].span))
-        };
-        let signallers: SortedSet<AgentId> =
-            graph.events.iter().filter(is_act).filter_map(|event| event.agent).collect();
+        let signallers = runners(graph, |span| acts.iter().any(|act| act.span == span));
         let warp = |agent: &AgentId| hierarchy.warp_of(*agent);
         let is_beside = |thread: &AgentId| {
             !signallers.contains(thread) && signallers.iter().any(|other| warp(other) == warp(thread))

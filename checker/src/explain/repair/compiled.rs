@@ -6,7 +6,8 @@
 
 use super::edit::{Edit, EditKind};
 use super::ground::{Ground, Proposal};
-use crate::event::{AgentId, Event};
+use super::places::runners;
+use crate::event::AgentId;
 use fencepost_dsl::kernel::isa::form_of;
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::{FileId, Span};
@@ -22,6 +23,7 @@ pub fn restrict(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     }
     let compiled = |file: FileId| ground.syntax.compiled.iter().find(|compiled| compiled.file == file);
     let sources = ground.texts.sources();
+    let are_there = runners(ground.graph(), |_| true);
     let is_one_warp = ground.graph().hierarchy.launch().warps == 1;
     found.retain_mut(|proposal| {
         proposal.edits.iter_mut().all(|edit| {
@@ -31,7 +33,7 @@ pub fn restrict(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 // Who starts the kernel with more warps means all of them.
                 let text = if is_one_warp && text == WARP { CTA } else { text };
                 let spans: Vec<Span> = compiled.run_with((anchor, is_after)).collect();
-                if divides(ground, text, &spans) {
+                if divides(ground, &are_there, text, &spans) {
                     return false;
                 }
                 *edit = Edit::insert(sources, anchor, is_after, text);
@@ -52,17 +54,12 @@ pub fn restrict(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
 
 /// Whether a barrier is one that some of those who have to meet there do not come to, as far as is known of who runs the
 /// instructions beside it.
-fn divides(ground: &Ground<'_>, barrier: &str, beside: &[Span]) -> bool {
+fn divides(ground: &Ground<'_>, are_there: &SortedSet<AgentId>, barrier: &str, beside: &[Span]) -> bool {
     let (graph, hierarchy) = (ground.graph(), &ground.graph().hierarchy);
     if barrier != WARP && barrier != CTA {
         return false;
     }
-    let agents_of = |is_meant: &dyn Fn(Span) -> bool| -> SortedSet<AgentId> {
-        let of = |event: &Event| event.site.is_some_and(|site| is_meant(graph.sites[site].span));
-        graph.events.iter().filter(|event| of(event)).filter_map(|event| event.agent).collect()
-    };
-    let come = agents_of(&|span| beside.iter().any(|own| own.holds(span)));
-    let are_there = agents_of(&|_| true);
+    let come = runners(graph, |span| beside.iter().any(|own| own.holds(span)));
     come.iter().any(|&agent| {
         let mut others: Vec<AgentId> = match barrier {
             WARP => hierarchy.lanes_of(hierarchy.warp_of(agent)).collect(),

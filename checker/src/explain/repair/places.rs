@@ -3,12 +3,19 @@
 use super::edit::Edit;
 use super::ground::Ground;
 use super::syntax::{Instruction, NodeKind, Syntax};
-use crate::event::{AgentId, Event, EventId};
+use crate::event::{AgentId, Event, EventGraph, EventId};
+use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Scope;
 
 /// A place between two statements: the one before it, or the one after it where there is none.
 pub type Gap = (usize, bool);
+
+/// Who runs statements at some places of the text.
+pub fn runners(graph: &EventGraph, is_meant: impl Fn(Span) -> bool) -> SortedSet<AgentId> {
+    let of = |event: &&Event| event.site.is_some_and(|site| is_meant(graph.sites[site].span));
+    graph.events.iter().filter(of).filter_map(|event| event.agent).collect()
+}
 
 /// Whether a text has one of the words, as names.
 pub fn names(text: &str, words: &[&str]) -> bool {

@@ -41,6 +41,8 @@ impl Unroller<'_> {
         }
         let iteration = self.iterations.last().copied().unwrap_or(0);
         self.aligned.path.push((iteration, statement.span.start));
+        // A lane of compiled code for which nothing is left but registers and the jump to its `ret` has left, as one that executes
+        // `exit` where it stands: which of the two is written is the compiler's choice.
         let is_of_registers = matches!(
             statement.kind,
             StatementKind::Assign { .. } | StatementKind::If { .. } | StatementKind::Exit
@@ -56,12 +58,6 @@ impl Unroller<'_> {
                 _ => places.push((live, self.aligned.path.clone())),
             }
         }
-    }
-
-    /// Whether the code is compiled: a lane for which nothing is left but registers and the jump to its `ret` has left then, as
-    /// one that executes `exit` where it stands; which of the two is written is the compiler's choice.
-    fn is_compiled(&self) -> bool {
-        self.kernel.flat.is_some()
     }
 
     /// Ends what [`Self::enter`] began.
