@@ -471,6 +471,26 @@ fn a_value_in_no_part_is_missed() {
     assert_eq!(refused(&|parts| parts[0]["values"] = serde_json::json!([])), "coverage::value");
 }
 
+/// A part for each leader that stands for others; that they do so is trusted, and said.
+#[test]
+fn a_leader_in_two_parts_is_refused() {
+    let text = "kernel k { launch { warps: 1, lanes: 16 } shared x[2]: u32 = 0;
+        if tid == 0 { st [x[1]], 1; } let e = elect.sync 0xffff; if e { st [x[0]], 1; } }";
+    let (files, verdict) = of_text(text, |config| config);
+    assert_eq!((verdict, json(&files)["parts"].as_array().map(Vec::len)), (Verdict::Proved, Some(2)));
+    let report = checked(&files).expect("it is confirmed").to_text();
+    assert!(report.contains("2 parts, each with other lanes elected"), "{report}");
+    assert!(report.contains("leaders: "), "{report}");
+    let refused = |leaders: Value| {
+        let mut root = json(&files);
+        root["parts"][0]["leaders"] = leaders;
+        checked(&sealed(files.clone(), Some(root))).expect_err("it says the same twice").code
+    };
+    assert_eq!(refused(json(&files)["parts"][1]["leaders"].clone()), "coverage::value");
+    assert_eq!(refused(serde_json::json!([])), "coverage::leader");
+    assert_eq!(refused(serde_json::json!([[1, 65535, 0]])), "coverage::leader");
+}
+
 /// A ring of threads, each of which waits for its neighbour: alike but for their numbers.
 const RING: &str = "kernel k { launch { warps: 2, lanes: 32 } shared d[64]: u32 = 0; shared f[64]: u32 = 0;
     st [d[tid]], 1; st.release.cta [f[tid]], 1;
@@ -580,6 +600,14 @@ fn kinds() -> Vec<(&'static str, String, Treatment, Vec<Property>)> {
         ),
         ("rounds", read("checker/cli/benches/families/sense-barrier.fence"), Treatment::DEFAULT, all.clone()),
         ("slices", RING.to_owned(), Treatment::SLICED, all.clone()),
+        (
+            "a leader",
+            "kernel k { launch { warps: 1, lanes: 16 } shared x: u32 = 0;
+             let e = elect.sync 0xffff; if e { st [x], 1; } }"
+                .to_owned(),
+            Treatment::DEFAULT,
+            all.clone(),
+        ),
         (
             "nobody asked",
             "kernel k { launch { ctas: 2 } global x: u32 = 0; global d[4]: u32 = 0;

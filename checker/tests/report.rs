@@ -13,6 +13,7 @@ use fencepost::report::{Case, Style, diagnostic, json, summary, trace};
 use fencepost::verdict::{Limit, Property, Verdict};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::kernel::{LoadOptions, load};
+use fencepost_dsl::sorted::SortedMap;
 use std::sync::Arc;
 
 /// What is said of all launches of a kernel file.
@@ -42,6 +43,7 @@ fn reports(text: &str) -> Reports {
         unroll_max: 4,
         limits: Limits { events_max: 5_000, clauses_max: 1_000_000, findings_max: 16, ..Limits::DEFAULT },
         treatment: Treatment::DEFAULT,
+        leaders: SortedMap::new(),
         listener: Arc::new(Silent),
         follow: false,
         record: false,

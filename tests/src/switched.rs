@@ -21,7 +21,8 @@ fn judgement(outcome: &Outcome) -> Judgement {
         other => format!("{other:?}"),
     });
     let elsewhere = outcome.split.iter().flat_map(|split| &split.elsewhere).map(|&(property, _)| property);
-    let broken = outcome.findings.iter().map(|finding| finding.property).chain(elsewhere);
+    let others = outcome.other_leaders.iter().map(|&(property, _)| property);
+    let broken = outcome.findings.iter().map(|finding| finding.property).chain(elsewhere).chain(others);
     (outcome.properties.clone(), vacuity.collect(), broken.collect())
 }
 

@@ -12,6 +12,7 @@ pub mod executions;
 #[cfg(test)]
 mod followed;
 mod impossible;
+mod leaders;
 mod lemmas;
 mod phases;
 mod prepare;
@@ -127,8 +128,34 @@ fn check_whole(
     config: &Config,
 ) -> Result<Outcome, CheckError> {
     let allowance = config.allowance();
+    let cases = leaders::cases((program, kernel, launch), model, config, &allowance);
+    if let [only] = cases.as_slice() {
+        let config = Config { leaders: only.clone(), ..config.clone() };
+        return check_case(program, kernel, launch, model, &config, &allowance);
+    }
+    let share = config.budget / u64::try_from(cases.len()).unwrap_or(u64::MAX).min(split::LEAST_SHARE);
+    let mut outcomes = Vec::with_capacity(cases.len());
+    for leaders in cases {
+        let budget = if config.budget == u64::MAX { u64::MAX } else { share };
+        let config = Config { leaders, budget, ..config.clone() };
+        outcomes.push(check_case(program, kernel, launch, model, &config, &config.allowance())?);
+    }
+    let mut outcome = split::join_leaders(outcomes, config);
+    outcome.statistics.steps += allowance.used();
+    Ok(outcome)
+}
+
+/// Checks the executions with some leaders.
+fn check_case(
+    program: &Program,
+    kernel: &Kernel,
+    launch: &Launch,
+    model: &MemoryModel,
+    config: &Config,
+    allowance: &Allowance,
+) -> Result<Outcome, CheckError> {
     let mut facts = Facts::of(model, launch, config.treatment);
-    let mut outcome = check_within(program, kernel, launch, model, config, &allowance, &mut facts)?;
+    let mut outcome = check_within(program, kernel, launch, model, config, allowance, &mut facts)?;
     outcome.statistics.steps = allowance.used();
     outcome.statistics.off = facts.into_off();
     Ok(outcome)

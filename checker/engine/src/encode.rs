@@ -66,6 +66,8 @@ pub struct Treatment {
     pub lemmas_from: u64,
     /// A launch of at least so many threads is checked for each value of its parameters, where those are few (`check::split`).
     pub split_from: u64,
+    /// A launch in which few lanes stand for all that may be elected is checked for each of them (`check::leaders`).
+    pub leaders: bool,
     /// Where threads drop out of mbarriers, arrivals that cannot be one too many are not asked about
     /// (`synchronization::mbarrier::never_full`).
     pub never_full: bool,
@@ -99,6 +101,7 @@ impl Treatment {
         paths: true,
         lemmas_from: 60_000_000,
         split_from: 16,
+        leaders: true,
         never_full: true,
         together: true,
         forward_from: 16,
@@ -122,6 +125,8 @@ impl Treatment {
     pub const ALL_CELLS: Self = Self { cells_from: usize::MAX, ..Self::DEFAULT };
     /// Where threads drop out of mbarriers each arrival may be one too many; none of [`Self::ONE_OFF`], since few kernels have any.
     pub const MAYBE_FULL: Self = Self { never_full: false, ..Self::DEFAULT };
+    /// Any lane may be elected in one formula; none of [`Self::ONE_OFF`], since few kernels elect any.
+    pub const ANY_LEADER: Self = Self { leaders: false, ..Self::DEFAULT };
     /// Each lane reads the matrices that it names; none of [`Self::ONE_OFF`], since few kernels have any.
     pub const BY_LANES: Self = Self { together: false, ..Self::DEFAULT };
     /// Each load of shared memory is an unknown of its own; none of [`Self::ONE_OFF`], since most launches are too small to have
@@ -165,6 +170,7 @@ impl Treatment {
         ("no-lemmas", Self::TOGETHER),
         ("no-never-full", Self::MAYBE_FULL),
         ("no-warp-reads", Self::BY_LANES),
+        ("no-leaders", Self::ANY_LEADER),
         ("no-forwarding", Self::UNFORWARDED),
     ];
 
@@ -197,6 +203,7 @@ impl Treatment {
             cta_waits: self.cta_waits && other.cta_waits,
             paths: self.paths && other.paths,
             lemmas_from: set(self.lemmas_from, other.lemmas_from, Self::DEFAULT.lemmas_from),
+            leaders: self.leaders && other.leaders,
             split_from: set(self.split_from, other.split_from, Self::DEFAULT.split_from),
             never_full: self.never_full && other.never_full,
             together: self.together && other.together,

@@ -14,6 +14,7 @@ use crate::facts::{self, Deduction};
 use crate::relation::dependency::dependencies;
 use crate::relation::{RelationTable, base};
 use crate::slice::Piece;
+use crate::unroll::Leaders;
 use crate::witness::Execution;
 use fencepost_dsl::cat::memory_model::{BaseRelation, BaseSet};
 use fencepost_dsl::{IndexVec, Span};
@@ -459,6 +460,7 @@ impl Record {
         let never_full = graph.mbarriers.iter().filter(|own| own.is_never_full).count();
         self.note(&facts::NEVER_FULL, never_full, "mbarriers that threads drop out of");
         self.note(&facts::WARP_READS, graph.n_read_together, "reads that a lane shares with others");
+        self.note(&facts::LEADERS, graph.n_unelected, "lanes for which others are elected");
         self.note(&facts::FORWARDING, graph.n_forwarded, "loads of what one store has written");
     }
 
@@ -475,6 +477,8 @@ impl Record {
 pub struct Evidence {
     /// The values of parameters that were checked alone.
     pub values: Vec<(String, u64)>,
+    /// The lanes that are elected, where those that stand for others were checked alone.
+    pub leaders: Leaders,
     /// The graph, with initial writes and all that was deduced about it before it became a formula.
     pub graph: EventGraph,
     /// What was kept.

@@ -115,6 +115,8 @@ pub const NEVER_FULL: Deduction =
 /// An aligned matrix operation reads once for its warp (A-56, `unroll::asynchronous::together`).
 pub const WARP_READS: Deduction =
     Deduction { name: "warp-reads", needs: &[], off: Some(Treatment::BY_LANES) };
+/// Of lanes that do the same it is enough to elect one (`unroll::barrier::leaders`, `check::leaders`).
+pub const LEADERS: Deduction = Deduction { name: "leaders", needs: &[], off: Some(Treatment::ANY_LEADER) };
 /// A load of shared memory that can only return what one store has written is that value (`unroll::forward`).
 pub const FORWARDING: Deduction = Deduction {
     name: "forwarding",
@@ -139,6 +141,7 @@ pub const DEDUCTIONS: &[Deduction] = &[
     PHASES,
     NEVER_FULL,
     WARP_READS,
+    LEADERS,
     FORWARDING,
 ];
 

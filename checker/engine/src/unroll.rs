@@ -48,7 +48,8 @@ use crate::synchronization::log::{Group, MbarrierLog};
 use crate::synchronization::{self, Logs, lifetime};
 use crate::work::{self, Work};
 use asynchronous::AsyncLog;
-use barrier::{ActiveLog, Alignment, BarrierRecorder, OpenGroup, OpenMasks, contains_aligned};
+use barrier::{ActiveLog, Alignment, BarrierRecorder, Doing, Doings, OpenGroup, OpenMasks, contains_aligned};
+pub use barrier::{Election, Leaders, elects, representatives};
 use cta_wait::CtaWaits;
 use env::Env;
 use expression::Frame;
@@ -244,6 +245,8 @@ struct Unroller<'a> {
     live: Live,
     sites: IndexMap<Site, ()>,
     barriers: BarrierRecorder,
+    /// What threads do, where somebody asks which lanes do the same.
+    doings: Doings,
     /// Which lanes execute `activemask` together.
     active: ActiveLog,
     /// Where lanes meet whose masks are no numbers.
@@ -325,6 +328,7 @@ impl<'a> Unroller<'a> {
             live: Live::new(program, kernel),
             sites: IndexMap::new(),
             barriers: BarrierRecorder::default(),
+            doings: Doings { is_on: options.notes_doings, ..Doings::default() },
             active: ActiveLog::default(),
             open_masks: OpenMasks::default(),
             aligned: Alignment::new(aligned),
@@ -593,7 +597,7 @@ impl<'a> Unroller<'a> {
         kind: EventKind,
         site: SiteId,
     ) -> Result<EventId, UnrollError> {
-        self.graph.emit(Event {
+        let event = self.graph.emit(Event {
             agent: Some(agent),
             guard,
             position,
@@ -603,7 +607,9 @@ impl<'a> Unroller<'a> {
             calls: self.calls.clone(),
             role: self.role,
             decides: false,
-        })
+        })?;
+        self.doings.note(self.agent, Doing::Event(event));
+        Ok(event)
     }
 
     /// Whether the code that runs is compiled.

@@ -5,6 +5,7 @@ use crate::event::{Because, EventGraph, EventKind, ObligationKind};
 use crate::evidence::Evidence;
 use crate::facts::Off;
 use crate::findings::{FindingKind, remark};
+use crate::unroll::Leaders;
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::{
     BaseRelation, BaseSet, MemoryModel, RelationKind, SetKind, TermKind, Variant,
@@ -226,6 +227,12 @@ pub struct Outcome {
     pub ignored_proxies: Vec<Proxy>,
     /// Assumptions of the model without which it would not be proved, where somebody has looked for them.
     pub assumptions: Vec<Variant>,
+    /// The lanes that are elected in the graph, where each that stands for others was checked alone.
+    pub leaders: Leaders,
+    /// Properties that executions with other leaders break and these do not, with the first that do.
+    pub other_leaders: Vec<(Property, Leaders)>,
+    /// The graphs of other values of parameters and other leaders that were checked alone.
+    pub others: Vec<EventGraph>,
     /// Whether each value of its parameters was checked alone.
     pub split: Option<Split>,
     /// Sizes and times.
@@ -245,14 +252,12 @@ pub struct Split {
     pub proved: Vec<Vec<(String, u64)>>,
     /// Properties that other values break and these do not, with the smallest that does.
     pub elsewhere: Vec<(Property, Vec<(String, u64)>)>,
-    /// The graphs of the other values.
-    pub others: Vec<EventGraph>,
 }
 
 impl Outcome {
-    /// The graph that the findings are about, and those of other values that were checked alone.
+    /// The graph that the findings are about, and those of other values and leaders that were checked alone.
     pub fn graphs(&self) -> impl Iterator<Item = &EventGraph> {
-        std::iter::once(&self.graph).chain(self.split.iter().flat_map(|split| &split.others))
+        std::iter::once(&self.graph).chain(&self.others)
     }
 
     /// What is said of one of its verdicts: where only some rounds were looked at, nothing is known to be vacuous, for with

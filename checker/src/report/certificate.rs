@@ -251,6 +251,7 @@ impl Folder {
             .collect();
         json!({
             "values": part.values,
+            "leaders": part.leaders.iter().map(|(&(warp, mask), &lane)| [warp, mask, lane]).collect::<Vec<_>>(),
             "unroll": part.unroll,
             "graph": graph,
             "slices": slices,

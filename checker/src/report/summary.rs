@@ -4,7 +4,7 @@ use super::case::{Case, Style, wrap};
 use super::wording;
 use crate::check::split::VALUES_MAX;
 use crate::encode::goal::GoalKind;
-use crate::event::{Because, UnknownKind};
+use crate::event::{AgentId, Because, Unknown, UnknownKind};
 use crate::facts::Off;
 use crate::facts::needs::Need;
 use crate::findings::remark;
@@ -131,7 +131,9 @@ fn fix_one(case: &Case<'_>) -> String {
 /// What makes less of a launch in which any lane may be elected.
 fn elect_first(case: &Case<'_>) -> &'static str {
     const VARIANT: &str = "elects-first";
-    let is_any = !case.variants.iter().any(|own| own == VARIANT);
+    let is_elected = |unknown: &Unknown| unknown.kind == UnknownKind::Elected;
+    let is_any = !case.variants.iter().any(|own| own == VARIANT)
+        && (case.outcome.leaders.is_empty() || case.outcome.graph.terms.unknowns().iter().any(is_elected));
     let elects = |own: &Instruction| matches!(own.kind, InstructionKind::ElectSync { .. });
     let is_open = case.outcome.verdict == Verdict::Inconclusive;
     match is_open && is_any && case.program.any_instruction(case.kernel, elects) {
@@ -274,6 +276,7 @@ pub fn notes(case: &Case<'_>) -> Vec<String> {
     });
     assumptions
         .chain(about_other_values(case))
+        .chain(about_other_leaders(case))
         .chain(about_unasked(case))
         .chain(no_condition)
         .chain(unstated)
@@ -303,6 +306,35 @@ fn about_other_values(case: &Case<'_>) -> Option<String> {
         values(&split.shown),
         others.collect::<Vec<_>>().join(", ")
     ))
+}
+
+/// … about leaders with which something is broken that is not with those that are shown.
+fn about_other_leaders(case: &Case<'_>) -> Option<String> {
+    let outcome = case.outcome;
+    let others = outcome.other_leaders.iter().map(|(property, leaders)| {
+        let mut elected =
+            leaders.iter().filter(|&(election, lane)| outcome.leaders.get(election) != Some(lane));
+        let of = elected.next().map_or_else(String::new, |(&(warp, _), &lane)| leader(outcome, warp, lane));
+        format!("`{}` where {of} is", property.name())
+    });
+    let others: Vec<String> = others.collect();
+    let shown: Vec<String> =
+        outcome.leaders.iter().map(|(&(warp, _), &lane)| leader(outcome, warp, lane)).collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "what is shown is where {} is elected; violated, too: {}",
+            shown.join(" and "),
+            others.join(", ")
+        )
+    })
+}
+
+/// A lane of a warp of the launch.
+fn leader(outcome: &Outcome, warp: u32, lane: u32) -> String {
+    let hierarchy = &outcome.graph.hierarchy;
+    let is_it = |&agent: &AgentId| hierarchy.warp_of(agent) == warp && hierarchy.threads[agent].lane == lane;
+    let mut agents = hierarchy.agents();
+    agents.find(is_it).map_or_else(|| format!("lane {lane}"), |agent| hierarchy.describe(agent))
 }
 
 /// … about a rule that nobody asked for, and that is broken.
@@ -468,9 +500,11 @@ fn claim(case: &Case<'_>) -> String {
     let is_uniform = properties.iter().all(|&(_, verdict)| verdict == case.outcome.verdict);
     let is_proof = matches!(case.outcome.verdict, Verdict::Proved | Verdict::ProvedUpToBound);
     let split = case.outcome.split.iter();
-    let mut elsewhere = split.flat_map(|split| &split.elsewhere);
+    let of_values = split.flat_map(|split| &split.elsewhere).map(|&(property, _)| property);
+    let of_leaders = case.outcome.other_leaders.iter().map(|&(property, _)| property);
+    let mut elsewhere = of_values.chain(of_leaders);
     let is_cut = case.outcome.findings.iter().any(|finding| finding.ends_thread(&case.outcome.graph))
-        || elsewhere.any(|(property, _)| matches!(property, Property::Barrier | Property::Bounds));
+        || elsewhere.any(|property| matches!(property, Property::Barrier | Property::Bounds));
     let parts: Vec<String> = if is_cut {
         let is_open = |verdict| verdict == Verdict::Inconclusive;
         let told = properties.iter().filter(|&&(_, verdict)| !is_open(verdict));
@@ -522,6 +556,9 @@ fn one_property(case: &Case<'_>, property: Property, verdict: Verdict) -> String
         Verdict::Violated => {
             if let Some(value) = elsewhere(case.outcome, property) {
                 return format!("{name}: violated with {}", values(value));
+            }
+            if case.outcome.other_leaders.iter().any(|&(own, _)| own == property) {
+                return format!("{name}: violated with another leader");
             }
             let n = case.outcome.findings.iter().filter(|finding| finding.property == property).count();
             format!("{name}: {n} violation{}", if n == 1 { "" } else { "s" })

@@ -80,9 +80,8 @@ fn missing(code: &'static str, why: String) -> Refused {
 /// If one is missing, or the parts are about something else.
 pub(crate) fn check_values(kernel: &Kernel, parts: &[Part]) -> Result<(), Refused> {
     let wrong = |why: String| Err(missing("coverage::value", why));
-    if let [Part { values, .. }] = parts
-        && values.is_empty()
-    {
+    check_leaders(parts)?;
+    if parts.iter().all(|part| part.values.is_empty()) {
         return Ok(());
     }
     let mut seen: HashSet<Vec<usize>> = HashSet::new();
@@ -96,9 +95,7 @@ pub(crate) fn check_values(kernel: &Kernel, parts: &[Part]) -> Result<(), Refuse
         if !kernel.parameters.iter().zip(&values).all(is_in) {
             return wrong("a part is about a value that no parameter has".to_owned());
         }
-        if !seen.insert(values) {
-            return wrong("two parts are about the same values".to_owned());
-        }
+        seen.insert(values);
     }
     let widths = kernel.parameters.iter().map(|own| u128::from(own.max - own.min) + 1);
     let n_values = widths.fold(1, u128::saturating_mul);
@@ -107,6 +104,24 @@ pub(crate) fn check_values(kernel: &Kernel, parts: &[Part]) -> Result<(), Refuse
             "there are {n_values} values of the parameters, and parts of {} of them",
             seen.len()
         ));
+    }
+    Ok(())
+}
+
+/// Whether parts that are about the same values elect other lanes, of the same warps and masks.
+fn check_leaders(parts: &[Part]) -> Result<(), Refused> {
+    let elections = |of: &Part| of.leaders.iter().map(|&[warp, mask, _]| (warp, mask)).collect::<Vec<_>>();
+    for (at, part) in parts.iter().enumerate() {
+        for other in parts[..at].iter().filter(|other| other.values == part.values) {
+            if elections(other) != elections(part) {
+                let why = "two parts are about the same values and elect lanes of other warps".to_owned();
+                return Err(missing("coverage::leader", why));
+            }
+            if other.leaders == part.leaders {
+                let why = "two parts are about the same values and the same leaders".to_owned();
+                return Err(missing("coverage::value", why));
+            }
+        }
     }
     Ok(())
 }

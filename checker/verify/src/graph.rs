@@ -237,6 +237,10 @@ impl<'a> Reading<'a> {
         let list = self.value.as_array().ok_or_else(|| self.wrong("list"))?;
         Ok(list.iter().map(|value| Reading { file: self.file, value }).collect())
     }
+    /// A list that those who wrote certificates earlier did not write.
+    pub(crate) fn listed(&self, name: &str) -> Result<Vec<Reading<'a>>, Refused> {
+        if self.value.get(name).is_none() { Ok(Vec::new()) } else { self.get(name)?.list() }
+    }
     pub(crate) fn numbers(&self) -> Result<Vec<usize>, Refused> {
         self.list()?.iter().map(Reading::number).collect()
     }

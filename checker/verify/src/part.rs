@@ -134,6 +134,8 @@ pub const EVENTS_MAX: usize = 4_000;
 pub struct Part {
     /// The values that were looked at alone.
     pub values: Vec<(String, usize)>,
+    /// The lanes that are elected: of which warp, from which mask.
+    pub leaders: Vec<[usize; 3]>,
     /// The loop bound.
     pub unroll: usize,
     /// The graph.
@@ -203,6 +205,10 @@ impl Part {
             stated.push(Stated { slice, formula, n_clauses: 0, refuted: HashSet::new(), is_empty: false });
         }
         let mut values = Vec::new();
+        let mut leaders = Vec::new();
+        for one in part.listed("leaders")? {
+            leaders.push([one.at(0)?.number()?, one.at(1)?.number()?, one.at(2)?.number()?]);
+        }
         for one in part.get("values")?.list()? {
             values.push((one.at(0)?.text()?.to_owned(), one.at(1)?.number()?));
         }
@@ -221,6 +227,7 @@ impl Part {
             part.get("queries")?.list()?.iter().enumerate().map(|(number, one)| query(number, one)).collect();
         let mut this = Self {
             values,
+            leaders,
             unroll: part.get("unroll")?.number()?,
             graph,
             slices,

@@ -8,7 +8,7 @@ use crate::part::{Deduction, Part};
 use crate::thorough::Looked;
 use crate::thorough::prove::Proved;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 /// What is taken on trust, and why it has to be.
@@ -34,6 +34,8 @@ pub struct Report {
     unroll: usize,
     is_complete: bool,
     n_parts: usize,
+    /// Of how many values of the parameters they are.
+    n_values: usize,
     n_events: usize,
     n_queries: usize,
     n_refuted: usize,
@@ -72,6 +74,7 @@ fn concluded(name: &str) -> &'static str {
         "symmetry" => "of executions in which threads that are alike change places one is looked at",
         "never-full" => "where threads drop out of an mbarrier, no arrival is one too many",
         "warp-reads" => "an aligned matrix operation reads its matrices once for the warp",
+        "leaders" => "of the lanes of a warp that do the same it is enough to elect one",
         "forwarding" => "a load of shared memory that can only see one store returns what that has written",
         "ordered-mbarriers" => "phases of mbarriers follow from what comes before what",
         _ => "a deduction that this version has no name for",
@@ -144,6 +147,7 @@ impl Report {
             unroll: root.get("bounds")?.get("unroll")?.number()?,
             is_complete: claims.is_complete,
             n_parts: parts.len(),
+            n_values: parts.iter().map(|part| &part.values).collect::<HashSet<_>>().len(),
             n_events: parts.iter().map(|part| part.graph.events.len()).sum(),
             n_queries: queries().count(),
             n_refuted: queries().filter(|query| query.proof.is_some()).count(),
@@ -247,8 +251,11 @@ impl Report {
             line(format_args!("  {property:<12} {verdict}"));
         }
         line(format_args!("by"));
-        if self.n_parts > 1 {
-            line(format_args!("  {} values of the parameters, each looked at alone", self.n_parts));
+        if self.n_values > 1 {
+            line(format_args!("  {} values of the parameters, each looked at alone", self.n_values));
+        }
+        if self.n_parts > self.n_values {
+            line(format_args!("  {} parts, each with other lanes elected", self.n_parts));
         }
         line(format_args!(
             "  {} proofs of {} questions, {} steps on {} clauses, each followed",

@@ -4,6 +4,7 @@ use crate::encode::Treatment;
 use crate::listener::{Halt, Listener, Silent};
 use crate::outside::Outside;
 use crate::solve::Effort;
+use crate::unroll::Leaders;
 use crate::verdict::{Limit, Property};
 use crate::work::{Allowance, UsedUp};
 use fencepost_dsl::kernel::program::Kernel;
@@ -25,6 +26,8 @@ pub struct Config {
     pub limits: Limits,
     /// Which optimisations are on.
     pub treatment: Treatment,
+    /// Which lanes are elected, where only executions with these are looked at.
+    pub leaders: Leaders,
     /// Who measures the stages, and says when to give up.
     pub listener: Arc<dyn Listener>,
     /// How many steps a check may take (see [`crate::work`]).
@@ -48,6 +51,7 @@ impl Config {
             unroll_max: UNROLL_MAX,
             limits: Limits::default(),
             treatment,
+            leaders: Leaders::new(),
             listener: Arc::new(Silent),
             budget: u64::MAX,
             follow: false,

@@ -168,7 +168,13 @@ impl Decision {
         }
         let evidence = self.record.take().map(|mut record| {
             record.forget_unanswered();
-            Evidence { values: Vec::new(), graph: self.graph.clone(), record, unroll }
+            Evidence {
+                values: Vec::new(),
+                leaders: config.leaders.clone(),
+                graph: self.graph.clone(),
+                record,
+                unroll,
+            }
         });
         Outcome {
             launch: launch.clone(),
@@ -188,6 +194,9 @@ impl Decision {
             unasked: self.unasked,
             condition,
             assumptions: Vec::new(),
+            leaders: config.leaders.clone(),
+            other_leaders: Vec::new(),
+            others: Vec::new(),
             split: None,
             statistics: self.statistics,
             evidence: evidence.into_iter().collect(),

@@ -165,7 +165,7 @@ pub(super) fn look_at(
         pieces = plan.pieces(None, &wide);
     }
     // Of what is small enough to be looked at as a whole soon, that is asked instead.
-    let is_large = graph.events.len() > config.limits.events_max / 2;
+    let is_large = graph.events.len() > config.limits.events_max / 4;
     if pieces.is_none() && (is_by_place || is_large) {
         is_wide = true;
         pieces = plan.pieces_by_place(&wide);

@@ -24,7 +24,7 @@ use fencepost_dsl::sorted::SortedSet;
 pub const VALUES_MAX: u64 = 16;
 
 /// Each of them may take this part of the budget, however many there are.
-const LEAST_SHARE: u64 = 4;
+pub(super) const LEAST_SHARE: u64 = 4;
 
 /// A kernel with one value for each parameter.
 #[derive(Clone, Debug)]
@@ -123,10 +123,45 @@ fn has_control(function: &Function) -> bool {
 /// # Panics
 /// Without any.
 pub fn join(parts: &[Part], mut outcomes: Vec<Outcome>, config: &Config) -> Outcome {
-    let verdicts = properties(&outcomes);
-    let unreached = unreached(&outcomes);
+    let value = |place: usize| -> Vec<(String, u64)> {
+        parts[place].kernel.parameters.iter().map(|own| (own.name.clone(), own.min)).collect()
+    };
+    for (place, outcome) in outcomes.iter_mut().enumerate() {
+        outcome.evidence.iter_mut().for_each(|kept| kept.values = value(place));
+    }
     let n_values = outcomes.len();
-    // What is shown: the smallest value of which something was found; or what keeps it from being proved.
+    let proved =
+        (0..n_values).filter(|&place| outcomes[place].verdict == Verdict::Proved).map(value).collect();
+    let elsewhere = elsewhere(&outcomes).into_iter().map(|(property, place)| (property, value(place)));
+    let split = Split { n_values, shown: value(shown(&outcomes)), proved, elsewhere: elsewhere.collect() };
+    Outcome { split: Some(split), ..join_all(outcomes, config) }
+}
+
+/// What is known of a launch, from what is known of it with each of some leaders.
+pub(super) fn join_leaders(outcomes: Vec<Outcome>, config: &Config) -> Outcome {
+    let others = elsewhere(&outcomes).into_iter();
+    let other_leaders = others.map(|(property, place)| (property, outcomes[place].leaders.clone())).collect();
+    Outcome { other_leaders, ..join_all(outcomes, config) }
+}
+
+/// Properties that others break and what is shown does not, with the first that does.
+fn elsewhere(outcomes: &[Outcome]) -> Vec<(Property, usize)> {
+    let shown = &outcomes[shown(outcomes)];
+    let is_violated = |one: &Outcome, property: Property| {
+        one.properties.iter().any(|&(own, verdict)| own == property && verdict == Verdict::Violated)
+    };
+    let broken = properties(outcomes).into_iter().filter(|&(_, verdict)| verdict == Verdict::Violated);
+    let elsewhere = broken.filter(|&(property, _)| !is_violated(shown, property));
+    elsewhere
+        .filter_map(|(property, _)| {
+            let place = outcomes.iter().position(|one| is_violated(one, property))?;
+            Some((property, place))
+        })
+        .collect()
+}
+
+/// What is shown: the smallest value, or the first leader, of which something was found; or what keeps it from being proved.
+fn shown(outcomes: &[Outcome]) -> usize {
     let ranks = [
         |one: &Outcome| one.verdict == Verdict::Violated,
         |one: &Outcome| one.unasked.is_some(),
@@ -135,21 +170,20 @@ pub fn join(parts: &[Part], mut outcomes: Vec<Outcome>, config: &Config) -> Outc
         |one: &Outcome| one.verdict != Verdict::Vacuous,
         |_: &Outcome| true,
     ];
-    let shown = ranks.iter().find_map(|is_it| outcomes.iter().position(is_it)).expect("there is a value");
-    let value = |place: usize| -> Vec<(String, u64)> {
-        parts[place].kernel.parameters.iter().map(|own| (own.name.clone(), own.min)).collect()
-    };
-    let is_violated = |one: &Outcome, property: Property| {
-        one.properties.iter().any(|&(own, verdict)| own == property && verdict == Verdict::Violated)
-    };
-    let elsewhere = verdicts.iter().filter(|&&(property, verdict)| {
-        verdict == Verdict::Violated && !is_violated(&outcomes[shown], property)
-    });
-    let elsewhere = elsewhere.filter_map(|&(property, _)| {
-        let place = outcomes.iter().position(|one| is_violated(one, property))?;
-        Some((property, value(place)))
-    });
-    let elsewhere = elsewhere.collect();
+    ranks.iter().find_map(|is_it| outcomes.iter().position(is_it)).expect("something was checked")
+}
+
+/// What is known of all executions, from what is known of parts of them.
+///
+/// # Panics
+/// Without any.
+fn join_all(mut outcomes: Vec<Outcome>, config: &Config) -> Outcome {
+    if outcomes.len() == 1 {
+        return outcomes.swap_remove(0);
+    }
+    let verdicts = properties(&outcomes);
+    let unreached = unreached(&outcomes);
+    let shown = shown(&outcomes);
     let limit = outcomes.iter().find_map(|one| one.limit.clone()).map(|limit| match limit {
         // What was given is the budget of all.
         Limit::Budget { .. } => Limit::Budget { limit: config.budget },
@@ -171,16 +205,15 @@ pub fn join(parts: &[Part], mut outcomes: Vec<Outcome>, config: &Config) -> Outc
     let unroll = outcomes.iter().map(|one| one.unroll).max().unwrap_or(config.unroll);
     let raise_limit = outcomes.iter().find_map(|one| one.raise_limit.clone());
     let mut evidence: Vec<Evidence> = Vec::new();
-    for (place, outcome) in outcomes.iter_mut().enumerate() {
-        let values = value(place);
-        let of_value = std::mem::take(&mut outcome.evidence).into_iter();
-        evidence.extend(of_value.map(|kept| Evidence { values: values.clone(), ..kept }));
+    for outcome in &mut outcomes {
+        evidence.append(&mut outcome.evidence);
     }
-    let proved =
-        (0..n_values).filter(|&place| outcomes[place].verdict == Verdict::Proved).map(value).collect();
     let one = outcomes.remove(shown);
-    let others = outcomes.into_iter().map(|other| other.graph).collect();
-    let split = Split { n_values, shown: value(shown), proved, elsewhere, others };
+    let mut others = one.others;
+    for other in outcomes {
+        others.push(other.graph);
+        others.extend(other.others);
+    }
     Outcome {
         verdict: verdicts.iter().map(|&(_, verdict)| verdict).max().unwrap_or(Verdict::Inconclusive),
         properties: verdicts,
@@ -192,8 +225,8 @@ pub fn join(parts: &[Part], mut outcomes: Vec<Outcome>, config: &Config) -> Outc
         raise_limit,
         ignored_proxies,
         statistics,
-        split: Some(split),
         evidence,
+        others,
         ..one
     }
 }

@@ -43,6 +43,35 @@ impl UnrollOptions {
     }
 }
 
+/// How a launch is unrolled up to a loop bound.
+pub(super) fn options(
+    (launch, bound): (&Launch, u32),
+    model: &MemoryModel,
+    config: &Config,
+    allowance: &Allowance,
+    facts: &Facts,
+) -> UnrollOptions {
+    UnrollOptions {
+        bound,
+        max_events: slices::events_max(launch, config),
+        allowance: allowance.clone(),
+        leaders: config.leaders.clone(),
+        hangs: config.properties.contains(&Property::Deadlock),
+        mbarrier_encoding: config.treatment.mbarrier_encoding,
+        phase_choices_max: config.limits.phase_choices_max,
+        never_full: config.treatment.never_full,
+        together: config.treatment.together,
+        forwarding: n_threads(launch) >= config.treatment.forward_from && !facts.is_off(&facts::FORWARDING),
+        waits: config.treatment.waits,
+        writing_waits: !facts.is_off(&facts::WRITING_WAITS),
+        cta_waits: config.treatment.waits && config.treatment.cta_waits,
+        hangs_in_loops: facts.is_monotone(),
+        unpromised: facts.unpromised().clone(),
+        paths: config.treatment.paths,
+        ..UnrollOptions::of_model(model)
+    }
+}
+
 /// Unrolls a launch up to a loop bound, again where something that the graph rests on is seen not to hold.
 pub(super) fn unrolled(
     (program, kernel, launch): Of<'_>,
@@ -57,25 +86,7 @@ pub(super) fn unrolled(
         // What is off since something that it needs was seen not to hold; then it is unrolled again.
         let config = &facts.allowed(config);
         // After unrolling: no loops, no control flow, only guards.
-        let options = UnrollOptions {
-            bound,
-            max_events: slices::events_max(launch, config),
-            allowance: allowance.clone(),
-            hangs: config.properties.contains(&Property::Deadlock),
-            mbarrier_encoding: config.treatment.mbarrier_encoding,
-            phase_choices_max: config.limits.phase_choices_max,
-            never_full: config.treatment.never_full,
-            together: config.treatment.together,
-            forwarding: n_threads(launch) >= config.treatment.forward_from
-                && !facts.is_off(&facts::FORWARDING),
-            waits: config.treatment.waits,
-            writing_waits: !facts.is_off(&facts::WRITING_WAITS),
-            cta_waits: config.treatment.waits && config.treatment.cta_waits,
-            hangs_in_loops: facts.is_monotone(),
-            unpromised: facts.unpromised().clone(),
-            paths: config.treatment.paths,
-            ..UnrollOptions::of_model(model)
-        };
+        let options = options((launch, bound), model, config, allowance, facts);
         config.listener.begins("unroll");
         let unrolled = unroll(program, kernel, launch, &options).and_then(|graph| {
             if launch.is_co_resident() || !options.hangs || !waits_for_other_clusters(&graph) {

@@ -71,6 +71,8 @@ pub struct EventGraph {
     pub meetings: SortedMap<EventId, Meeting>,
     /// How many reads of matrices lanes share with one that was there before them.
     pub n_read_together: usize,
+    /// How many lanes are never elected, since others stand for them.
+    pub n_unelected: usize,
     /// How many loads are what one store has written.
     pub n_forwarded: usize,
     /// Events of rounds that all threads of a CTA make together, of which those without effect count as one.
@@ -133,6 +135,7 @@ impl EventGraph {
             parameters: Vec::new(),
             meetings: SortedMap::new(),
             n_read_together: 0,
+            n_unelected: 0,
             n_forwarded: 0,
             cta_rounds: Vec::new(),
         }

@@ -16,7 +16,7 @@ use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::{BinaryOp, Width};
 use fencepost_dsl::{IndexVec, define_id};
 use low_bits::LowBits;
-pub use rename::Restricted;
+pub use rename::{Renamed, Restricted};
 use rustc_hash::FxHashMap;
 use value::{fold, signed};
 

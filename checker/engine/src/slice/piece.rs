@@ -290,6 +290,7 @@ impl Piece {
             parameters: whole.parameters.iter().filter_map(place).collect(),
             meetings: SortedMap::new(),
             n_read_together: 0,
+            n_unelected: 0,
             n_forwarded: 0,
             cta_rounds: Vec::new(),
         };

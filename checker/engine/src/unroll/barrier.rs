@@ -11,12 +11,14 @@ mod cluster;
 mod collective;
 mod elect;
 mod exchange;
+mod leaders;
 mod masks;
 mod registers;
 
 pub use active::ActiveLog;
 pub use aligned::{Alignment, contains_aligned};
 pub use elect::ElectionResult;
+pub use leaders::{Doing, Doings, Election, Leaders, elects, representatives};
 pub use masks::{OpenGroup, OpenMasks};
 
 use super::wait::Effect;

@@ -21,6 +21,7 @@ pub struct Checkpoint {
     pub(super) n_exits: usize,
     n_decisions: usize,
     n_past_waits: usize,
+    n_doings: usize,
     forwarding: ForwardingMark,
     position: u32,
     missing_register: Option<RegisterId>,
@@ -42,6 +43,7 @@ impl Unroller<'_> {
             n_exits: self.exits.len(),
             n_decisions: self.decisions.len(),
             n_past_waits: self.past_waits.len(),
+            n_doings: self.doings.n_of(self.agent),
             forwarding: self.forwarding.mark(),
             position: self.position,
             missing_register: self.missing_register,
@@ -64,6 +66,7 @@ impl Unroller<'_> {
         self.exits.truncate(checkpoint.n_exits);
         self.decisions.truncate(checkpoint.n_decisions);
         self.past_waits.truncate(checkpoint.n_past_waits);
+        self.doings.truncate(self.agent, checkpoint.n_doings);
         self.forwarding.take_back(checkpoint.forwarding);
         self.position = checkpoint.position;
         self.missing_register = checkpoint.missing_register;

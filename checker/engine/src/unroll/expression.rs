@@ -1,6 +1,6 @@
 //! Expressions and memory operands: from typed syntax to terms, and the bounds obligations of indices.
 
-use super::{State, Step, UnrollError, Unroller};
+use super::{Doing, State, Step, UnrollError, Unroller};
 use crate::event::{LocationId, Obligation, ObligationKind, TermPool, TermRef, UnknownKind};
 use fencepost_dsl::kernel::program::{
     Address, AddressBase, BinaryOp, Expression, ExpressionKind, Instruction, Kernel, Object, ObjectId,
@@ -61,8 +61,20 @@ impl<'a> Frame<'a> {
 }
 
 impl Unroller<'_> {
-    /// The value of an expression on a path.
+    /// The value of an expression on a path, which something depends on.
     pub(super) fn evaluate(
+        &mut self,
+        state: &State,
+        frame: &Frame<'_>,
+        expression: &Expression,
+    ) -> Result<TermRef, UnrollError> {
+        let value = self.compute(state, frame, expression)?;
+        self.doings.note(self.agent, Doing::Value(value));
+        Ok(value)
+    }
+
+    /// The value of an expression on a path, which goes into a register.
+    pub(super) fn compute(
         &mut self,
         state: &State,
         frame: &Frame<'_>,
@@ -83,25 +95,25 @@ impl Unroller<'_> {
                 self.graph.terms.constant(u128::from(value), expression.width)
             }
             ExpressionKind::Unary(op, operand) => {
-                let operand = self.evaluate(state, frame, operand)?;
+                let operand = self.compute(state, frame, operand)?;
                 match op {
                     UnaryOp::Not => self.graph.terms.not(operand),
                     UnaryOp::Negate => self.graph.terms.negate(operand),
                 }
             }
             ExpressionKind::Binary(op, left, right) => {
-                let left = self.evaluate(state, frame, left)?;
-                let right = self.evaluate(state, frame, right)?;
+                let left = self.compute(state, frame, left)?;
+                let right = self.compute(state, frame, right)?;
                 self.graph.terms.binary(*op, left, right)
             }
             ExpressionKind::Select(condition, then, otherwise) => {
-                let condition = self.evaluate(state, frame, condition)?;
-                let then = self.evaluate(state, frame, then)?;
-                let otherwise = self.evaluate(state, frame, otherwise)?;
+                let condition = self.compute(state, frame, condition)?;
+                let then = self.compute(state, frame, then)?;
+                let otherwise = self.compute(state, frame, otherwise)?;
                 self.graph.terms.if_then_else(condition, then, otherwise)
             }
             ExpressionKind::Convert(operand) => {
-                let operand = self.evaluate(state, frame, operand)?;
+                let operand = self.compute(state, frame, operand)?;
                 self.graph.terms.resize(operand, expression.width)
             }
             ExpressionKind::FinalRegister(thread, register) => {

@@ -1,5 +1,6 @@
 //! What unrolling is asked for.
 
+use super::barrier::Leaders;
 use crate::synchronization::mbarrier::MbarrierEncoding;
 use crate::work::Allowance;
 use fencepost_dsl::kernel::program::StorageId;
@@ -18,6 +19,10 @@ pub struct UnrollOptions {
     pub allowance: Allowance,
     /// Whether `elect.sync` elects the first lane of its mask (variant `elects-first`, A-57).
     pub elects_first: bool,
+    /// Which lanes `elect.sync` elects, where that is settled; elsewhere it is any.
+    pub leaders: Leaders,
+    /// Whether what threads do is written down, for [`super::representatives`].
+    pub notes_doings: bool,
     /// Whether a compare-and-swap that fails writes the old value back (variant `failed-cas-writes`, A-4).
     pub failed_cas_writes: bool,
     /// Whether to say where threads can stop for good ([`EventGraph::blocked`](crate::event::EventGraph::blocked)).
@@ -56,6 +61,8 @@ impl Default for UnrollOptions {
             max_steps: 2_000_000,
             allowance: Allowance::unlimited(),
             elects_first: false,
+            leaders: Leaders::new(),
+            notes_doings: false,
             failed_cas_writes: false,
             hangs: false,
             starts: false,

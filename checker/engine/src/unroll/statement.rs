@@ -43,7 +43,7 @@ impl Unroller<'_> {
         match &statement.kind {
             StatementKind::Assign { .. } | StatementKind::If { .. } if self.live.is_idle(statement) => Ok(()),
             StatementKind::Assign { register, value } => {
-                let value = self.evaluate(state, frame, value)?;
+                let value = self.compute(state, frame, value)?;
                 let value = self.graph.terms.resize(value, frame.width(*register));
                 state.env.set(*register, value);
                 Ok(())
@@ -313,7 +313,7 @@ impl Unroller<'_> {
         let function = &program.functions[function];
         let mut env = Env::default();
         for (&register, value) in function.values.iter().zip(values) {
-            let value = self.evaluate(state, frame, value)?;
+            let value = self.compute(state, frame, value)?;
             env.set(register, value);
         }
         let mut bindings = Vec::with_capacity(references.len());
@@ -329,7 +329,7 @@ impl Unroller<'_> {
             return Ok(());
         }
         if let (Some(register), Some(value)) = (result, &function.result) {
-            let value = self.evaluate(&inner, &callee, value)?;
+            let value = self.compute(&inner, &callee, value)?;
             let value = self.graph.terms.resize(value, frame.width(register));
             state.env.set(register, value);
         }

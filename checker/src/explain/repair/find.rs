@@ -271,7 +271,7 @@ impl Search<'_> {
     fn replayed(&mut self, of: &Variant, target: usize) -> Option<Key> {
         let Variant { program, kernel, launch } = of;
         let kernel = &program.kernels[*kernel];
-        let config = self.config(kernel, 1, self.most());
+        let config = self.config_of_graph(kernel);
         let changed = Changed::new(program, kernel, launch, self.job.model, &config)?;
         let findings = &self.outcome.findings;
         let others = (0..findings.len()).filter(|&at| self.keys[at] != self.keys[target]);
@@ -357,7 +357,7 @@ impl Search<'_> {
     fn events(&self, texts: &Texts) -> Option<EventGraph> {
         let Variant { program, kernel, launch } = self.variant(texts, &self.outcome.launch)?;
         let kernel = &program.kernels[kernel];
-        let config = self.config(kernel, 1, self.most());
+        let config = self.config_of_graph(kernel);
         replay::events(&program, kernel, &launch, self.job.model, &config)
     }
 
@@ -648,6 +648,11 @@ impl Search<'_> {
 
     fn of_all_values(&self, texts: &Texts, launch: &Launch) -> Option<Variant> {
         Variant::of(texts, &self.job.kernel.name, launch)
+    }
+
+    /// With the leaders that the findings are about.
+    fn config_of_graph(&self, kernel: &Kernel) -> Config {
+        Config { leaders: self.outcome.leaders.clone(), ..self.config(kernel, 1, self.most()) }
     }
 
     fn config(&self, kernel: &Kernel, findings_max: usize, most: u64) -> Config {

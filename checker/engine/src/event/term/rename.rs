@@ -27,7 +27,68 @@ impl Restricted {
     }
 }
 
+/// What terms become when a few unknowns change places, looked up when it is asked for.
+pub struct Renamed<'a> {
+    pool: &'a TermPool,
+    unknowns: FxHashMap<UnknownId, UnknownId>,
+    /// No term before it has one of them in it.
+    first: Option<TermRef>,
+    images: FxHashMap<TermRef, Option<TermRef>>,
+}
+
+impl<'a> Renamed<'a> {
+    /// Where some unknowns go, which have the same width and range; all others stay.
+    pub fn new(pool: &'a TermPool, moves: impl IntoIterator<Item = (UnknownId, UnknownId)>) -> Self {
+        let unknowns: FxHashMap<UnknownId, UnknownId> = moves.into_iter().collect();
+        // Of each there is a term, or none has it in it.
+        let of = |unknown: &UnknownId| pool.known_unknown(*unknown);
+        let first = unknowns.keys().filter_map(of).min();
+        Self { pool, unknowns, first, images: FxHashMap::default() }
+    }
+
+    /// Where an unknown goes.
+    pub fn unknown(&self, unknown: UnknownId) -> UnknownId {
+        self.unknowns.get(&unknown).copied().unwrap_or(unknown)
+    }
+
+    /// What a term becomes; `None` if the pool has no such term.
+    pub fn term(&mut self, term: TermRef) -> Option<TermRef> {
+        let stays = |first: Option<TermRef>, term: TermRef| first.is_none_or(|first| term < first);
+        let mut open = vec![term];
+        while let Some(&next) = open.last() {
+            if stays(self.first, next) || self.images.contains_key(&next) {
+                open.pop();
+                continue;
+            }
+            let n_open = open.len();
+            let operands = self.pool.operands(next).into_iter();
+            open.extend(operands.filter(|&of| !stays(self.first, of) && !self.images.contains_key(&of)));
+            if open.len() > n_open {
+                continue;
+            }
+            open.pop();
+            work::count(Work::Term, 1);
+            let Term { width, kind } = &self.pool.terms[next];
+            let of = |of| if stays(self.first, of) { Some(of) } else { self.images[&of] };
+            let image = self.pool.kind_of(kind, of, |unknown| Some(self.unknown(unknown))).and_then(|kind| {
+                if kind == *self.pool.kind(next) {
+                    return Some(next);
+                }
+                self.pool.known.get(&Term { width: *width, kind }).copied()
+            });
+            self.images.insert(next, image);
+        }
+        if stays(self.first, term) { Some(term) } else { self.images[&term] }
+    }
+}
+
 impl TermPool {
+    /// The term of an unknown, if there is one.
+    fn known_unknown(&self, unknown: UnknownId) -> Option<TermRef> {
+        let width = self.unknowns[unknown].width;
+        self.known.get(&Term { width, kind: TermKind::Unknown(unknown) }).copied()
+    }
+
     /// A pool with no terms but some, what they are made of, and some unknowns; `name` says what unknowns stand for there.
     pub fn restricted(
         &self,

@@ -40,6 +40,11 @@ pub struct ActiveLog {
 }
 
 impl ActiveLog {
+    /// Whether a lane of a warp has executed one.
+    pub fn has(&self, warp: u32) -> bool {
+        self.of_site.keys().any(|&(own, _)| own == warp)
+    }
+
     /// Where a mask comes from, if it was told by `activemask`: two of one warp and place are equal iff their parts are.
     pub fn part(&self, mask: TermRef) -> Option<(u32, SiteId, TermRef)> {
         self.parts.get(&mask).copied()

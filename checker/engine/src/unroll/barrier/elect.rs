@@ -8,7 +8,8 @@
 //! if no other is. Guards of two leaders then exclude each other visibly, and one of them holds.
 //!
 //! With the variant `elects-first` it is the first lane of the mask that leads, so that what leaders do, such as
-//! copies of whole tiles, is there once instead of once for each lane. What is found then says so.
+//! copies of whole tiles, is there once instead of once for each lane. What is found then says so. Without it a launch is
+//! checked for one leader after the other where few stand for all ([`super::leaders`]).
 
 use super::super::{Step, UnrollError, Unroller};
 use crate::event::{EventKind, TermPool, TermRef, UnknownKind};
@@ -71,10 +72,17 @@ impl Unroller<'_> {
         let mut lanes: Vec<u32> = (0..n_lanes.min(u32::BITS)).filter(|lane| mask >> lane & 1 == 1).collect();
         if self.options.elects_first {
             lanes.truncate(1);
+        } else if let Some(&leader) = self.options.leaders.get(&(warp, mask)) {
+            self.graph.n_unelected += lanes.len() - 1;
+            lanes.retain(|&lane| lane == leader);
         }
         let mut none_before = TermPool::TRUE;
         let mut leaders = Vec::with_capacity(lanes.len());
         for (index, &lane) in lanes.iter().enumerate() {
+            if self.options.notes_doings {
+                leaders.push((lane, self.graph.terms.fresh(1, UnknownKind::Elected).1));
+                continue;
+            }
             if index + 1 == lanes.len() {
                 leaders.push((lane, none_before));
                 break;
