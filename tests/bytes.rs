@@ -5,8 +5,9 @@
 
 use fencepost::encode::Treatment;
 use fencepost::unroll::MbarrierEncoding;
-use fencepost::verdict::Outcome;
+use fencepost::verdict::{Outcome, Verdict};
 use fencepost_tests::random::{Numbers, Plan, Suite};
+use fencepost_tests::run::{config, model, outcomes};
 use fencepost_tests::switched::{Switched, shown_in_turns};
 
 /// What one thread does. A step is 16 bytes; some are announced and delivered as they should be.
@@ -105,4 +106,108 @@ fn what_one_execution_shows_is_wrong() {
     let results = ["in turns", "violated in turns"];
     let suite = Suite { set_aside_max: 10, one_in: 60, ..Suite::new("bytes", plan, FEATURES, &results) };
     shown_in_turns(kernel, &suite, FEATURES);
+}
+
+/// Whether the phase of each operation on an mbarrier is known, and what comes of the launch.
+fn phases(text: &str) -> (bool, Verdict) {
+    let found = outcomes(text, &model(&[]), &config(Treatment::DEFAULT)).remove(0);
+    let graph = &found.graph;
+    let mut operations = graph.mbarriers.iter().flat_map(|object| &object.operations);
+    (operations.all(|of| graph.terms.constant_value(of.phase).is_some()), found.verdict)
+}
+
+/// A ring of one stage, whose tile comes from both CTAs of a cluster: that a peer's second half is there says that the peer
+/// knows of all arrivals of the first round.
+const MULTICAST: &str = "//! target sm_90a
+kernel ring {
+    launch { ctas: 2, cluster: 2, warps: 2, lanes: 1 }
+    global a[2]: b128 = 1;
+    shared t[2]: b128;
+    shared full: mbarrier;
+    shared empty: mbarrier;
+    if warpid == 0 {
+        mbarrier.init [full], 1;
+        mbarrier.init [empty], 2;
+        fence.mbarrier_init.release.cluster;
+    }
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    if warpid == 0 {
+        for i in 0..3 {
+            await mbarrier.try_wait.parity.acquire.cluster [empty], (i & 1) ^ 1;
+            mbarrier.arrive.expect_tx _, [full], 32;
+            cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
+[t[cluster_ctarank]], [a[cluster_ctarank]], 16, [full], 3;
+        }
+    } else {
+        for i in 0..3 {
+            await mbarrier.try_wait.parity.acquire.cluster [full], i & 1;
+            let v = ld [t[0]];
+            fence.proxy.async.shared::cta;
+            mbarrier.arrive.release.cluster.shared::cluster _, [mapa(empty, 0)];
+            mbarrier.arrive.release.cluster.shared::cluster _, [mapa(empty, 1)];
+        }
+    }
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+}
+";
+
+#[test]
+fn what_a_peer_delivers_says_what_it_knows() {
+    assert_eq!(phases(MULTICAST), (true, Verdict::Proved));
+    for (from, to) in [
+        ("            fence.proxy.async.shared::cta;\n", ""),
+        ("[full], 32", "[full], 16"),
+        ("mbarrier.init [empty], 2", "mbarrier.init [empty], 1"),
+        ("(i & 1) ^ 1", "i & 1"),
+        ("_, [mapa(empty, 1)]", "_, [mapa(empty, 0)]"),
+    ] {
+        let wrong = MULTICAST.replace(from, to);
+        assert_ne!(wrong, MULTICAST, "{from}");
+        assert_eq!(phases(&wrong).1, Verdict::Violated, "{from}: {to}");
+    }
+}
+
+/// Arrivals that copies make carry no order, but a consumer that is let through by one comes after the wait before it.
+const ARRIVING: &str = "//! target sm_80
+kernel ring {
+    launch { warps: 2, lanes: 2 }
+    global source[3][2]: u32 = 7;
+    shared t[2]: u32;
+    shared full: mbarrier;
+    shared empty: mbarrier;
+    if tid == 0 { mbarrier.init [full], 2; mbarrier.init [empty], 2; }
+    bar.sync 0;
+    if warpid == 0 {
+        for i in 0..3 {
+            await mbarrier.test_wait.parity [empty], (i & 1) ^ 1;
+            cp.async.ca.shared.global [t[laneid]], [source[i][laneid]], 4;
+            cp.async.mbarrier.arrive.noinc [full];
+        }
+    } else {
+        for i in 0..3 {
+            await mbarrier.test_wait.parity [full], i & 1;
+            let v = ld [t[laneid ^ 1]];
+            assert v == 7;
+            mbarrier.arrive _, [empty];
+        }
+    }
+}
+";
+
+#[test]
+fn who_is_let_through_by_a_copy_comes_after_its_wait() {
+    assert_eq!(phases(ARRIVING), (true, Verdict::Proved));
+    for (from, to) in [
+        ("mbarrier.init [empty], 2", "mbarrier.init [empty], 1"),
+        ("mbarrier.init [full], 2", "mbarrier.init [full], 1"),
+        ("(i & 1) ^ 1", "i & 1"),
+        ("parity [full], i & 1", "parity [full], 1"),
+        ("arrive.noinc [full]", "arrive.noinc [empty]"),
+    ] {
+        let wrong = ARRIVING.replace(from, to);
+        assert_ne!(wrong, ARRIVING, "{from}");
+        assert_eq!(phases(&wrong).1, Verdict::Violated, "{from}: {to}");
+    }
 }

@@ -133,7 +133,7 @@ pub struct Limits {
 impl Limits {
     /// Choices of phases of an mbarrier's operations up to which everything is stated at once; kernels without a mistake have
     /// next to none.
-    pub const FEW_PHASE_CHOICES: usize = 100_000;
+    pub const FEW_PHASE_CHOICES: usize = 20_000;
     /// Those of a run that says nothing else.
     pub const DEFAULT: Self =
         Self { events_max: 20_000, clauses_max: 8_000_000, findings_max: 8, phase_choices_max: 4_000_000 };

@@ -17,8 +17,8 @@ use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::{Kernel, Launch, Program};
 
 /// Most leaders, or combinations of leaders of several warps, that are checked one by one. Warps for which there would be
-/// more may elect any lane.
-const CASES_MAX: usize = 32;
+/// more may elect any lane: each check looks at all threads, and most of what they do has nothing to do with the leader.
+const CASES_MAX: usize = 4;
 
 /// Who leads in each of the checks that a launch comes to: nobody in particular, if it is one.
 pub(super) fn cases(

@@ -3,7 +3,7 @@
 mod places;
 
 use super::constraints::{Constraints, unknowns_of};
-use super::kinds::{Kind, company, first_of_kinds, kind, of_warps};
+use super::kinds::{Kind, company, first_of_kinds, kinds, of_warps};
 use super::monotone::{Anchor, Candidates, Claims, claims};
 use super::piece::{About, Doings, Piece};
 use super::reach::{FAR, NEAR, Reach};
@@ -118,8 +118,7 @@ impl<'a> Plan<'a> {
                 partners.entry(b).or_default().insert(a);
             }
         }
-        let kinds: SortedMap<AgentId, Kind> =
-            events.iter().map(|(&agent, events)| (agent, kind(graph, events))).collect();
+        let kinds = kinds(graph, &events);
         let company = company(&kinds);
         let of_warp = of_warps(graph, &kinds);
         let writers =

@@ -22,6 +22,7 @@ mod past;
 mod phase;
 mod raised;
 mod rules;
+mod seen;
 mod turns;
 
 use super::barrier::PassedBarrier;

@@ -1,9 +1,11 @@
 //! The bytes of an mbarrier's phases, counted.
 
 use super::phase::Interval;
+use super::seen::Knowledge;
 use crate::event::{AgentId, MbarrierId, TermPool};
 use crate::synchronization::log::Operation;
-use fencepost_dsl::sorted::SortedMap;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use std::ops::RangeInclusive;
 
 /// Announcements, by index, with the thread that makes them, unless they always happen.
 type Announced = Vec<(Option<AgentId>, usize)>;
@@ -43,6 +45,51 @@ impl<'a> Bytes<'a> {
         }
         this.announced.values_mut().for_each(|of_phase| of_phase.sort_unstable());
         this
+    }
+
+    /// How many bytes are surely announced in some phases, once these are complete.
+    fn announced_in(&self, object: MbarrierId, phases: RangeInclusive<u32>) -> i64 {
+        let of_phases = self.announced.range((object, *phases.start())..=(object, *phases.end()));
+        let sure = of_phases.flat_map(|(_, of_phase)| of_phase.iter().filter(|(by, _)| by.is_none()));
+        sure.map(|&(_, index)| self.operations[index].kind.bytes()).sum()
+    }
+
+    /// What whoever sees a phase complete was let through by, since its bytes are there, and those of the phases before it: of
+    /// each object, the least that the starts of any deliveries know that are enough for what is announced.
+    pub fn learn<'k>(
+        &self,
+        (object, phase): (MbarrierId, u32),
+        delivered: impl Iterator<Item = (usize, &'k Knowledge)> + Clone,
+        intervals: &[Interval],
+        learnt: &mut Knowledge,
+    ) {
+        for from in [0, phase] {
+            let needed = self.announced_in(object, from..=phase);
+            if needed <= 0 {
+                continue;
+            }
+            let is_taken = |of: Interval| !of.is_empty() && of.first <= phase && of.last >= from;
+            let taken = delivered.clone().filter(|&(index, _)| is_taken(intervals[index]));
+            let known: SortedSet<MbarrierId> =
+                taken.clone().flat_map(|(_, brings)| brings.keys().copied()).collect();
+            for about in known {
+                let brings = |(index, brings): (usize, &Knowledge)| {
+                    let bytes = -self.operations[index].kind.bytes();
+                    (brings.get(&about).copied().unwrap_or(0), bytes)
+                };
+                let mut brought: Vec<(u32, i64)> = taken.clone().map(brings).collect();
+                brought.sort_unstable();
+                let mut total = 0;
+                let enough = brought.into_iter().find(|&(_, bytes)| {
+                    total += bytes;
+                    total >= needed
+                });
+                if let Some((phases, _)) = enough {
+                    let known = learnt.entry(about).or_default();
+                    *known = phases.max(*known);
+                }
+            }
+        }
     }
 
     /// Whether a phase is not complete before a delivery, if that happens.

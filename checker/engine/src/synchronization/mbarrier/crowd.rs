@@ -1,6 +1,7 @@
 //! The arrivals at one mbarrier, counted.
 
-use super::phase::{Interval, Knowledge, SeenBy};
+use super::phase::Interval;
+use super::seen::{Knowledge, SeenBy};
 use crate::event::AgentId;
 use crate::synchronization::log::Operation;
 use fencepost_dsl::sorted::SortedMap;
@@ -9,7 +10,7 @@ use fencepost_dsl::sorted::SortedMap;
 #[derive(Default)]
 pub struct Crowd<'a> {
     /// By the phases that they can happen in and what their threads know: how many, and one of them.
-    groups: SortedMap<(u32, u32, &'a Knowledge), (u64, usize)>,
+    groups: SortedMap<(u32, u32, [&'a Knowledge; 2]), (u64, usize)>,
     /// Those that threads make themselves, by thread; and those of operations.
     own: SortedMap<AgentId, Vec<usize>>,
     issued: Vec<usize>,
@@ -27,7 +28,7 @@ impl<'a> Crowd<'a> {
     }
 
     fn count(&mut self, index: usize, operation: &Operation, interval: Interval, seen: &'a SeenBy) {
-        let key = (interval.first, interval.last, &seen.known);
+        let key = (interval.first, interval.last, [&seen.known, &seen.through]);
         self.groups.entry(key).or_insert((0, index)).0 += u64::from(operation.kind.arrivals());
     }
 
@@ -43,7 +44,8 @@ impl<'a> Crowd<'a> {
         if operation.issued.is_some() {
             return;
         }
-        if let Some((count, _)) = self.groups.get_mut(&(from.first, from.last, &seen.known)) {
+        if let Some((count, _)) = self.groups.get_mut(&(from.first, from.last, [&seen.known, &seen.through]))
+        {
             *count -= u64::from(operation.kind.arrivals());
         }
         self.count(index, operation, to, seen);
@@ -61,7 +63,10 @@ impl<'a> Crowd<'a> {
         let operation = &operations[index];
         let count = |other: usize| i64::from(operations[other].kind.arrivals());
         // It knows of a phase that needs what the operation's thread does only later.
-        let sees_later = |other: usize| seen[other].has_seen(operation);
+        let sees_later = |other: usize| {
+            let seen = &seen[other];
+            seen.has_seen(operation) || operation.kind.is_wait() && seen.was_let_through_by(operation)
+        };
         let groups = self.groups.iter().filter(|(_, (count, one))| *count > 0 && !sees_later(*one));
         let mut before: Vec<(Interval, i64)> = groups
             .map(|(&(first, last, _), &(count, _))| {

@@ -24,7 +24,8 @@
 //! Whether an arrival is the last one of its phase is a matter of order, hence so are `.noComplete` and what it finds
 //! pending.
 
-use super::phase::{Expected, Interval, SeenBy};
+use super::phase::{Expected, Interval};
+use super::seen::SeenBy;
 use crate::event::TermPool;
 use crate::synchronization::log::{Operation, OperationKind, TX_MAX};
 

@@ -6,7 +6,8 @@
 //! Cannot: say what the phase holds at a moment in between; where that is asked, `order` puts all operations in a row.
 
 use super::completion::{Phases, TX_WIDTH, add, happens_in, is_phase, sum};
-use super::phase::{Interval, SeenBy};
+use super::phase::Interval;
+use super::seen::SeenBy;
 use crate::event::{AgentId, EventId, GraphBuilder, TermPool, TermRef, UnknownKind};
 use crate::synchronization::log::{Operation, OperationKind};
 use fencepost_dsl::kernel::program::BinaryOp;

@@ -15,7 +15,8 @@ use super::completion::{
     Counts, Phases, bits, counted, expected_in, initial_count, phase_constant, phase_term, state_interval,
 };
 use super::moment::Moments;
-use super::phase::{Expected, Interval, Object, SeenBy};
+use super::phase::{Expected, Interval, Object};
+use super::seen::SeenBy;
 use crate::event::{GraphBuilder, GraphError, MbarrierId, Misuse, TermPool, TermRef, UnknownKind};
 use crate::findings;
 use crate::synchronization::log::{Operation, OperationKind, PHASE_WIDTH, TX_MAX};

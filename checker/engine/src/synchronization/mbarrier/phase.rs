@@ -2,7 +2,7 @@
 //!
 //! For every operation an interval of phases, narrowed until nothing changes. From below: what the thread knows to be
 //! complete when it gets there, because it has waited for it, because it has met others at a barrier that had, or
-//! because a phase it waited for needs arrivals whose threads had. From above: a phase cannot be complete before the
+//! because a phase it waited for needs arrivals or bytes whose threads had. From above: a phase cannot be complete before the
 //! operation if the arrivals that could come before are too few, nor before bytes come without which those announced in it
 //! are not balanced.
 //!
@@ -20,6 +20,7 @@ use super::crowd::Crowd;
 use super::drops::Drops;
 use super::past::Past;
 use super::raised::Raised;
+use super::seen::{Essential, Knowledge, SeenBy};
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
@@ -74,38 +75,6 @@ pub struct Expected {
     pub publishes: bool,
 }
 
-/// Per object and number of complete phases, and per thread: the last place in program order that the thread must have got
-/// to, since those phases are not complete without its arrivals, or without those of somebody who has met it at a barrier
-/// before. With each object, whether it publishes.
-type Essential = SortedMap<MbarrierId, (bool, Vec<SortedMap<AgentId, u32>>)>;
-
-/// What surely comes before an operation.
-#[derive(Clone, Default, Debug)]
-pub struct SeenBy {
-    /// Where it was started, if it is an asynchronous one.
-    issued: Option<(AgentId, u32)>,
-    /// Phases whose completion is ordered before, and what that takes.
-    pub known: Knowledge,
-    essential: Arc<Essential>,
-    /// Whether the operation is an arrival that its phase cannot do without.
-    pub is_essential: bool,
-}
-
-impl SeenBy {
-    /// Whether an operation surely came before, if it happens.
-    pub fn has_seen(&self, operation: &Operation) -> bool {
-        let is_there = |at: u32| at >= operation.position;
-        let of_phases = |(object, &phases): (&MbarrierId, &u32)| {
-            let (publishes, of_object) = self.essential.get(object)?;
-            // What comes before an arrival at another object is ordered by it only if it releases and the wait acquires.
-            let is_ordered = *publishes || *object == operation.object;
-            is_ordered.then(|| of_object.get(phases as usize)?.get(&operation.agent).copied()).flatten()
-        };
-        self.issued.is_some_and(|(agent, at)| agent == operation.agent && is_there(at))
-            || self.known.iter().filter_map(of_phases).any(is_there)
-    }
-}
-
 /// An object, with what counting finds out about it.
 pub struct Object {
     /// Which.
@@ -157,9 +126,6 @@ pub fn narrow(
     let passes = log.final_phases.iter().map(|last| narrowing.passes(last)).collect();
     Narrowed { intervals: narrowing.intervals, seen, passes }
 }
-
-/// Of each object, how many phases are known to be complete.
-pub type Knowledge = SortedMap<MbarrierId, u32>;
 
 /// What is known at a place.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -334,7 +300,11 @@ impl<'a> Narrowing<'a> {
 
     /// Raises the lower ends.
     fn raise(&mut self) {
-        let arrivals = self.informed_arrivals();
+        let arrivals = self.informed(|index| self.operations[index].kind.arrivals() > 0);
+        let delivered = self.informed(|index| self.operations[index].kind.bytes() < 0);
+        let in_phases = self.arrivals_in_phases();
+        let bytes =
+            Bytes::new(self.operations, &self.intervals, &|index| self.is_essential(index, &in_phases));
         let mut completions: SortedMap<(MbarrierId, u32), Known> = SortedMap::new();
         // What the arrivals at a barrier bring is the same for all that pass it; a later round finds what this one misses.
         let mut brought: FxHashMap<*const Vec<Arrival>, Known> = FxHashMap::default();
@@ -351,8 +321,13 @@ impl<'a> Narrowing<'a> {
                         first = self.first_passing(operation, first);
                         for phase in 0..first {
                             let key = (object, phase);
-                            let learnt =
-                                completions.entry(key).or_insert_with(|| self.learnt(key, &arrivals));
+                            let learnt = completions.entry(key).or_insert_with(|| {
+                                let mut learnt = self.learnt(key, &arrivals);
+                                let delivered = delivered.get(&object).into_iter().flatten();
+                                let delivered = delivered.map(|(index, known)| (*index, &known.let_through));
+                                bytes.learn(key, delivered, &self.intervals, &mut learnt.let_through);
+                                learnt
+                            });
                             known.merge(learnt);
                         }
                         let seen = known.let_through.entry(object).or_default();
@@ -476,16 +451,17 @@ impl<'a> Narrowing<'a> {
         self.terms.constant_value(parity).is_some_and(|parity| u128::from(completed % 2) == parity)
     }
 
-    fn informed_arrivals(&self) -> SortedMap<MbarrierId, Vec<Informed>> {
-        let mut arrivals: SortedMap<MbarrierId, Vec<Informed>> = SortedMap::new();
+    /// Operations of one kind, by object, with what is known after each.
+    fn informed(&self, is_one: impl Fn(usize) -> bool) -> SortedMap<MbarrierId, Vec<Informed>> {
+        let mut found: SortedMap<MbarrierId, Vec<Informed>> = SortedMap::new();
         for (at, point) in self.points.iter().enumerate() {
             let What::Operation(index) = point.what else { continue };
-            let operation = &self.operations[index];
-            if operation.kind.arrivals() > 0 {
-                arrivals.entry(operation.object).or_default().push((index, self.after[at].clone()));
+            if is_one(index) {
+                let object = self.operations[index].object;
+                found.entry(object).or_default().push((index, self.after[at].clone()));
             }
         }
-        arrivals
+        found
     }
 
     /// What whoever sees a phase complete knows: the least that the arrivals of any completion bring.
@@ -495,6 +471,24 @@ impl<'a> Narrowing<'a> {
         arrivals: &SortedMap<MbarrierId, Vec<Informed>>,
     ) -> Known {
         let (is_taken, needed) = self.takes(object, phase);
+        let mut learnt = self.learnt_from(object, needed, is_taken, arrivals);
+        if phase > 0 && !self.raised.has(object) {
+            // With it all phases before it are complete, and what is told of their arrivals may be more.
+            let needed = (0..=phase).map(|earlier| self.least(object, earlier)).sum();
+            let is_taken = |of: Interval| !of.is_empty() && of.first <= phase;
+            learnt.merge(&self.learnt_from(object, needed, is_taken, arrivals));
+        }
+        learnt
+    }
+
+    /// The least that so many arrivals at an object bring, of those that may be in some phases.
+    fn learnt_from(
+        &self,
+        object: MbarrierId,
+        needed: u64,
+        is_taken: impl Fn(Interval) -> bool,
+        arrivals: &SortedMap<MbarrierId, Vec<Informed>>,
+    ) -> Known {
         let candidates: Vec<&Informed> = arrivals
             .get(&object)
             .into_iter()
@@ -570,16 +564,26 @@ impl<'a> Narrowing<'a> {
 
     /// What is surely done when each operation happens.
     fn seen_by_operations(&self) -> Vec<SeenBy> {
-        let essential = Arc::new(self.essential());
+        let essential = Arc::new(self.essential(false));
+        // Where threads arrive themselves, what they did before is ordered before it, and known by that.
+        let arrives = |operation: &Operation| operation.issued.is_some() && operation.kind.arrivals() > 0;
+        let is_through = self.operations.iter().any(arrives);
+        let essential_through =
+            Arc::new(if is_through { self.essential(true) } else { Essential::default() });
         let of = |operation: &Operation| SeenBy {
             issued: operation.issued,
             essential: essential.clone(),
+            essential_through: essential_through.clone(),
             ..SeenBy::default()
         };
         let mut seen: Vec<SeenBy> = self.operations.iter().map(of).collect();
         for (point, known) in self.points.iter().zip(&self.after) {
             if let What::Operation(index) = point.what {
                 seen[index].known.clone_from(&known.ordered);
+                if is_through {
+                    seen[index].through.clone_from(&known.let_through);
+                    merge(&mut seen[index].through, &known.ordered);
+                }
             }
         }
         seen
@@ -606,7 +610,8 @@ impl<'a> Narrowing<'a> {
         }
     }
 
-    fn essential(&self) -> Essential {
+    /// By what is ordered before; or by whatever phases are complete, with what threads have started, too.
+    fn essential(&self, is_through: bool) -> Essential {
         // Without these arrivals the phase, or one before it, is not complete.
         let mut essential = Essential::new();
         let mut point_of: FxHashMap<usize, usize> = FxHashMap::default();
@@ -616,8 +621,11 @@ impl<'a> Narrowing<'a> {
             }
         }
         for object in self.expected.ids() {
-            let known = self.after.iter().filter_map(|known| known.ordered.get(&object));
-            let most = known.max().copied().unwrap_or(0);
+            let known = self.after.iter().map(|known| match is_through {
+                true => known.phases_of(object),
+                false => known.ordered.get(&object).copied().unwrap_or(0),
+            });
+            let most = known.max().unwrap_or(0);
             let mut so_far: SortedMap<AgentId, u32> = SortedMap::new();
             let mut of_phases = vec![so_far.clone()];
             let mut met: FxHashSet<*const Vec<Arrival>> = FxHashSet::default();
@@ -640,7 +648,11 @@ impl<'a> Narrowing<'a> {
                             let last = so_far.entry(agent).or_default();
                             *last = (*last).max(position);
                         };
-                        gets_to(arrival.agent, arrival.position);
+                        let (agent, at) = arrival
+                            .issued
+                            .filter(|_| is_through)
+                            .unwrap_or((arrival.agent, arrival.position));
+                        gets_to(agent, at);
                         // The completion of an asynchronous operation carries nothing of what came before its start (MM-30).
                         if arrival.issued.is_none() {
                             self.met_before(point_of[&index], &mut met, &mut gets_to);
