@@ -116,6 +116,16 @@ fn phases(text: &str) -> (bool, Verdict) {
     (operations.all(|of| graph.terms.constant_value(of.phase).is_some()), found.verdict)
 }
 
+/// All phases are known and nothing goes wrong; with each of the edits something does.
+fn proved_with_mutants(text: &str, edits: &[(&str, &str)]) {
+    assert_eq!(phases(text), (true, Verdict::Proved));
+    for (from, to) in edits {
+        let wrong = text.replace(from, to);
+        assert_ne!(wrong, text, "{from}");
+        assert_eq!(phases(&wrong).1, Verdict::Violated, "{from}: {to}");
+    }
+}
+
 /// A ring of one stage, whose tile comes from both CTAs of a cluster: that a peer's second half is there says that the peer
 /// knows of all arrivals of the first round.
 const MULTICAST: &str = "//! target sm_90a
@@ -155,18 +165,16 @@ kernel ring {
 
 #[test]
 fn what_a_peer_delivers_says_what_it_knows() {
-    assert_eq!(phases(MULTICAST), (true, Verdict::Proved));
-    for (from, to) in [
-        ("            fence.proxy.async.shared::cta;\n", ""),
-        ("[full], 32", "[full], 16"),
-        ("mbarrier.init [empty], 2", "mbarrier.init [empty], 1"),
-        ("(i & 1) ^ 1", "i & 1"),
-        ("_, [mapa(empty, 1)]", "_, [mapa(empty, 0)]"),
-    ] {
-        let wrong = MULTICAST.replace(from, to);
-        assert_ne!(wrong, MULTICAST, "{from}");
-        assert_eq!(phases(&wrong).1, Verdict::Violated, "{from}: {to}");
-    }
+    proved_with_mutants(
+        MULTICAST,
+        &[
+            ("            fence.proxy.async.shared::cta;\n", ""),
+            ("[full], 32", "[full], 16"),
+            ("mbarrier.init [empty], 2", "mbarrier.init [empty], 1"),
+            ("(i & 1) ^ 1", "i & 1"),
+            ("_, [mapa(empty, 1)]", "_, [mapa(empty, 0)]"),
+        ],
+    );
 }
 
 /// Arrivals that copies make carry no order, but a consumer that is let through by one comes after the wait before it.
@@ -198,16 +206,14 @@ kernel ring {
 
 #[test]
 fn who_is_let_through_by_a_copy_comes_after_its_wait() {
-    assert_eq!(phases(ARRIVING), (true, Verdict::Proved));
-    for (from, to) in [
-        ("mbarrier.init [empty], 2", "mbarrier.init [empty], 1"),
-        ("mbarrier.init [full], 2", "mbarrier.init [full], 1"),
-        ("(i & 1) ^ 1", "i & 1"),
-        ("parity [full], i & 1", "parity [full], 1"),
-        ("arrive.noinc [full]", "arrive.noinc [empty]"),
-    ] {
-        let wrong = ARRIVING.replace(from, to);
-        assert_ne!(wrong, ARRIVING, "{from}");
-        assert_eq!(phases(&wrong).1, Verdict::Violated, "{from}: {to}");
-    }
+    proved_with_mutants(
+        ARRIVING,
+        &[
+            ("mbarrier.init [empty], 2", "mbarrier.init [empty], 1"),
+            ("mbarrier.init [full], 2", "mbarrier.init [full], 1"),
+            ("(i & 1) ^ 1", "i & 1"),
+            ("parity [full], i & 1", "parity [full], 1"),
+            ("arrive.noinc [full]", "arrive.noinc [empty]"),
+        ],
+    );
 }

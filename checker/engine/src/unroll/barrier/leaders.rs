@@ -21,16 +21,16 @@
 use super::super::{Known, UnrollError, UnrollOptions, Unroller, run};
 use crate::event::term::Renamed;
 use crate::event::{
-    AgentId, EventId, EventKind, LocationId, Role, TermKind, TermRef, UnknownId, UnknownKind,
+    AgentId, Event, EventId, EventKind, LocationId, ObligationKind, Role, TermKind, TermRef, UnknownId,
+    UnknownKind,
 };
 use crate::synchronization::log::Group;
 use crate::work::{self, Work};
-use fencepost_dsl::kernel::program::{
-    InstructionKind, Kernel, Launch, Program, StatementKind, any_statement,
-};
+use fencepost_dsl::Span;
+use fencepost_dsl::kernel::program::{Instruction, InstructionKind, Kernel, Launch, Program};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::mem::discriminant;
+use std::mem::{Discriminant, discriminant};
 
 /// A warp of the launch, and a mask that one of its lanes is elected from.
 pub type Election = (u32, u32);
@@ -76,11 +76,8 @@ impl Doings {
 
 /// Whether a kernel, or one that it launches, elects anybody.
 pub fn elects(program: &Program, kernel: &Kernel) -> bool {
-    let elects = |statement: &fencepost_dsl::kernel::program::Statement| matches!(&statement.kind, StatementKind::Instruction(own) if matches!(own.kind, InstructionKind::ElectSync { .. }));
-    let bodies = std::iter::once(&kernel.body)
-        .chain(program.parts.iter().map(|part| &part.body))
-        .chain(program.functions.iter().map(|function| &function.body));
-    bodies.into_iter().any(|body| any_statement(body, &mut |statement| elects(statement)))
+    let elects = |own: &Instruction| matches!(own.kind, InstructionKind::ElectSync { .. });
+    std::iter::once(kernel).chain(program.parts.iter()).any(|part| program.any_instruction(part, elects))
 }
 
 /// The lanes that stand for all of a mask that are elected from it, of each warp that elects from one mask only.
@@ -353,12 +350,10 @@ impl Swap<'_> {
     fn same_event(&mut self, own: EventId, other: EventId) -> bool {
         let graph = &self.unroller.graph;
         let (own, other) = (&graph.events[own], &graph.events[other]);
-        let is_of = |event: &crate::event::Event, agent: AgentId| {
-            event.agent.is_some_and(|of| graph.hierarchy.issuer(of) == agent)
-        };
-        let is_of_operation = |event: &crate::event::Event| {
-            event.agent.is_some_and(|agent| graph.hierarchy.is_operation(agent))
-        };
+        let is_of =
+            |event: &Event, agent: AgentId| event.agent.is_some_and(|of| graph.hierarchy.issuer(of) == agent);
+        let is_of_operation =
+            |event: &Event| event.agent.is_some_and(|agent| graph.hierarchy.is_operation(agent));
         let role = match own.role {
             Role::Spin(unknown) => Role::Spin(self.renamed.unknown(unknown)),
             role => role,
@@ -394,43 +389,42 @@ impl Swap<'_> {
     /// Whether it is asked of the one what is asked of the other, and where they stop.
     fn same_ends(&mut self) -> bool {
         let graph = &self.unroller.graph;
-        let (from, to) = (self.from, self.to);
-        let own = graph.obligations.iter().filter(|own| own.agent == from);
-        let mut others = graph.obligations.iter().filter(|own| own.agent == to);
-        let mut is_same = own.clone().count() == others.clone().count();
-        for own in own {
-            let other = others.next();
-            is_same &= other.is_some_and(|other| {
-                (own.span, own.position) == (other.span, other.position)
-                    && discriminant(&own.kind) == discriminant(&other.kind)
-                    && self.becomes(own.guard, other.guard)
-                    && self.becomes(own.condition, other.condition)
-            });
-        }
-        let own = graph.cuts.iter().filter(|own| own.agent == from);
-        let mut others = graph.cuts.iter().filter(|own| own.agent == to);
-        is_same &= own.clone().count() == others.clone().count();
-        for own in own {
-            let other = others.next();
-            is_same &=
-                other.is_some_and(|other| own.span == other.span && self.becomes(own.guard, other.guard));
-        }
-        let own = graph.blocked.iter().filter(|own| own.agent == from);
-        let mut others = graph.blocked.iter().filter(|own| own.agent == to);
-        is_same &= own.clone().count() == others.clone().count();
-        for own in own {
-            let other = others.next();
-            is_same &=
-                other.is_some_and(|other| own.span == other.span && self.becomes(own.stuck, other.stuck));
-        }
-        let reached: FxHashSet<(fencepost_dsl::Span, TermRef)> =
+        let (own, others) = (self.unroller.asked_of(self.from), self.unroller.asked_of(self.to));
+        let reached: FxHashSet<(Span, TermRef)> =
             graph.reachables.iter().map(|goal| (goal.span, goal.condition)).collect();
         let mut reachables = graph.reachables.iter();
-        is_same
-            && self.becomes(graph.completed[from], graph.completed[to])
+        own.len() == others.len()
+            && own.iter().zip(&others).all(|((what, own), (other, others))| {
+                what == other && own.iter().zip(others).all(|(&own, &other)| self.becomes(own, other))
+            })
             && reachables.all(|goal| {
                 let image = self.renamed.term(goal.condition);
                 image.is_some_and(|image| reached.contains(&(goal.span, image)))
             })
+    }
+}
+
+/// What is asked of a thread at some place, or that it stops there.
+#[derive(PartialEq, Eq)]
+enum End {
+    Obliged(Discriminant<ObligationKind>, Span, u32),
+    Cut(Span),
+    Blocked(Span),
+    Completed,
+}
+
+impl Unroller<'_> {
+    /// All of it, with the terms that say when.
+    fn asked_of(&self, agent: AgentId) -> Vec<(End, [TermRef; 2])> {
+        let graph = &self.graph;
+        let obligations = graph.obligations.iter().filter(|own| own.agent == agent).map(|own| {
+            (End::Obliged(discriminant(&own.kind), own.span, own.position), [own.guard, own.condition])
+        });
+        let cuts = graph.cuts.iter().filter(|own| own.agent == agent);
+        let cuts = cuts.map(|own| (End::Cut(own.span), [own.guard; 2]));
+        let blocked = graph.blocked.iter().filter(|own| own.agent == agent);
+        let blocked = blocked.map(|own| (End::Blocked(own.span), [own.stuck; 2]));
+        let completed = (End::Completed, [graph.completed[agent]; 2]);
+        obligations.chain(cuts).chain(blocked).chain([completed]).collect()
     }
 }
