@@ -63,6 +63,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "Barriers of warps and CTAs",
         &[
             "warp-reduction",
+            "histogram",
             "arrive-instead-of-sync",
             "divergent-barrier",
             "tile-skipped-by-all",

@@ -1,10 +1,12 @@
 //! Kernels with parameters, value by value and as they are: the same verdicts, of each property.
 //!
-//! `FENCEPOST_SPLIT_PROGRAMS=N` runs N kernels, `FENCEPOST_SPLIT_SEED=S` others.
+//! `FENCEPOST_SPLIT_PROGRAMS=N` runs N kernels, `FENCEPOST_SPLIT_SEED=S` others; `FENCEPOST_INDICES_…` the same of kernels
+//! whose parameters say where they access memory.
 
 use fencepost::check::split::{VALUES_MAX, join, parts};
 use fencepost::check::{Config, check, check_part};
 use fencepost::encode::Treatment;
+use fencepost::event::EventKind;
 use fencepost::explain::Repair;
 use fencepost::verdict::{Limit, Outcome, Property, Verdict};
 use fencepost_tests::random::{Numbers, Plan, Suite};
@@ -65,6 +67,74 @@ fn each_value_alone_gives_what_all_together_give() {
     switched.agree(&suite, &features);
 }
 
+/// A statement of two threads of one or two CTAs about places that the parameters say.
+fn step_somewhere(numbers: &mut Numbers) -> String {
+    let place = |numbers: &mut Numbers| {
+        let index = numbers.of(&[
+            "N & 3",
+            "(N + tid) & 3",
+            "(N + M) % 4",
+            "(M << 1) + tid",
+            "N ^ tid",
+            "N / 2",
+            "3 - N",
+            "(N - M) & 3",
+            "(N & 1) * M",
+            "tid",
+            "M",
+            "N + 1",
+        ]);
+        format!("{}[{index}]", numbers.of(&["x", "x", "y"]))
+    };
+    let number = numbers.below(1_000_000);
+    let (at, value) = (place(numbers), numbers.of(&["1", "N", "M + 1", "2"]));
+    match numbers.below(12) {
+        0 | 1 => "bar.sync 0;".to_owned(),
+        2 => format!("if tid == 0 {{ st [{at}], {value}; }}"),
+        3 => format!("st [{at}], {value};"),
+        4 => format!("st.relaxed.gpu [{at}], {value};"),
+        5 => format!("let v{number} = ld [{at}]; assert v{number} != {value};"),
+        6 => format!("let v{number} = ld.relaxed.gpu [{at}]; assert v{number} != {value};"),
+        7 => format!("let v{number} = atom.add.relaxed.gpu.u32 [{at}], {value}; assert v{number} < 3;"),
+        8 => format!("red.add.relaxed.cta.u32 [{at}], 1;"),
+        9 => "fence.acq_rel.gpu;".to_owned(),
+        10 => format!(
+            "if tid == 1 {{ let v{number} = ld.acquire.gpu [{at}]; }} else {{ st.release.gpu [{at}], 1; }}"
+        ),
+        _ => format!("let v{number} = atom.cas.relaxed.gpu.b32 [{at}], 0, {value};"),
+    }
+}
+
+fn kernel_of_indices(numbers: &mut Numbers) -> String {
+    let threads = numbers.of(&["warps: 2", "warps: 2", "ctas: 2"]);
+    let space = if threads == "ctas: 2" { "global" } else { "shared" };
+    let some = |numbers: &mut Numbers| -> String {
+        (0..1 + numbers.below(3)).map(|_| format!("    {}\n", step_somewhere(numbers))).collect()
+    };
+    let (before, within, after) = (some(numbers), some(numbers), some(numbers));
+    format!(
+        "kernel indices(N in 0..=3, M in 0..=2) {{\n    launch {{ {threads} }}\n    {space} x[4]: u32 = 0;\n    \
+         global y[5]: u32 = 0;\n{before}    if N > M {{\n{within}    }}\n{after}}}\n"
+    )
+}
+
+/// Where two accesses meet is open as long as the parameters are, and what follows from it is concluded all the same.
+#[test]
+fn indices_are_those_of_each_value() {
+    const PLAN: Plan = Plan { n_programs: 300, first_seed: 0, salt: 67, n_memory_max: 9, progress: false };
+    let features =
+        [("atomic", "atom."), ("barrier", "bar.sync"), ("two CTAs", "ctas: 2"), ("choice", "else")];
+    let suite = Suite::new("indices", PLAN, &features, &["violated", "proved", "value by value"]);
+    let switched = Switched {
+        kernel: kernel_of_indices,
+        on: Treatment::SPLIT,
+        off: Treatment::DEFAULT,
+        used: "value by value",
+        is_used: |on, off| on.split.is_some() && off.split.is_none(),
+    };
+    switched.agree(&suite, &features);
+}
+
 fn checked(text: &str) -> Outcome {
     let program = load_text(text);
     let kernel = &program.kernels[0];
@@ -84,6 +154,44 @@ const RACY_FROM_TWO_ROUNDS_ON: &str = "kernel k(N in 0..=3) { launch { warps: 2 
 fn a_finding_is_of_the_smallest_value() {
     let outcome = checked(RACY_FROM_TWO_ROUNDS_ON);
     assert_eq!((outcome.verdict, shown(&outcome)), (Verdict::Violated, vec![("N", 2)]));
+}
+
+/// The same where all values are in one formula, as of few threads they are.
+#[test]
+fn of_one_formula_the_smallest_value_is_shown_too() {
+    let text = "kernel k(N in 0..=9, M in 1..=4) { launch { warps: 2 } shared x: u32 = 0;
+        for i in 0..N { if tid == 0 { st [x], M; } bar.sync 0; let v = ld [x]; } }";
+    let program = load_text(text);
+    let kernel = &program.kernels[0];
+    let outcome = check(&program, kernel, &kernel.launches[0], &model(&[]), &config(Treatment::DEFAULT))
+        .expect("it is supported");
+    assert!(outcome.split.is_none() && !outcome.findings.is_empty());
+    for finding in &outcome.findings {
+        let values = outcome.graph.parameters.iter();
+        let values = values.map(|&(_, unknown)| finding.witness.execution.unknowns[unknown]);
+        assert_eq!(values.collect::<Vec<_>>(), [2, 1]);
+    }
+}
+
+/// A read races with a write whatever it returns; a value that is not that write's is easier to follow.
+#[test]
+fn a_read_that_races_is_shown_with_another_value_if_there_is_one() {
+    let sources = |text: &str| -> Vec<bool> {
+        let program = load_text(text);
+        let kernel = &program.kernels[0];
+        let outcome = check(&program, kernel, &kernel.launches[0], &model(&[]), &config(Treatment::DEFAULT))
+            .expect("it is supported");
+        let sources = outcome.findings[0].witness.execution.sources.values().flatten();
+        sources.map(|&(write, _)| matches!(outcome.graph.events[write].kind, EventKind::Init(_))).collect()
+    };
+    let text = |condition: &str| {
+        format!(
+            "kernel k {{ launch {{ warps: 2 }} shared x: u32 = 0;
+            if tid == 0 {{ st [x], 1; }} else {{ let r = ld [x]; assume {condition}; }} }}"
+        )
+    };
+    assert_eq!(sources(&text("true")), [true]);
+    assert_eq!(sources(&text("r == 1")), [false], "there is no other");
 }
 
 #[test]

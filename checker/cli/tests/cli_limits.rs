@@ -541,7 +541,8 @@ fn a_loop_that_nothing_in_it_ends_is_cut() {
 fn a_recursive_relation_that_is_taken_away_is_a_limit() {
     let folder = Folder::new("recursion");
     let kernel = "kernel k { launch { ctas: 2 } global x: u32 = 0;
-        if ctaid == 0 { st.relaxed.gpu [x], 1; } else { let r = ld.relaxed.gpu [x]; } }";
+        if ctaid == 0 { st.relaxed.gpu [x], 1; } else { let r = ld.relaxed.gpu [x]; }
+        final { assert [x] == 1; } }";
     let path = folder.write("k.fence", kernel);
     let model = "\"recursive\"\nlet rec reach = rf | (reach ; co)\nempty rf \\ reach\n";
     let model = folder.write("recursive.cat", model);

@@ -21,6 +21,7 @@ mod residency;
 mod rest;
 mod rounds;
 mod settle;
+mod simplest;
 mod slices;
 pub mod split;
 mod tries;
@@ -50,6 +51,7 @@ use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, FileId, Span};
 use prepare::{prepare, roots};
+use settle::{Settled, closed_by_bounds};
 use slices::Sliced;
 use std::sync::Arc;
 use unrolled::{Ungraphed, Unrolled, unrolled};
@@ -467,9 +469,14 @@ impl<'a> Decider<'a> {
         }
         self.effort = effort;
         self.decision.statistics.microseconds.push(("bound", bound_us));
+        let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
+        if self.is_closed(problem) {
+            self.decision.statistics.events = graph.events.len();
+            self.decision.graph = graph;
+            return Ok(Decided::Yes(Box::new(self.decision)));
+        }
         // After encoding: no events, only literals and the maps that lead back.
         listener.begins("encode");
-        let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
         let encoded = encode(problem, self.config.treatment, self.config.limits.clauses_max, &stop);
         self.decision.statistics.microseconds.push(("encode", listener.ends("encode")));
         self.decision.statistics.events = graph.events.len();
@@ -498,6 +505,19 @@ impl<'a> Decider<'a> {
         self.decision.graph = graph;
         self.decision.record = self.kept();
         Ok(Decided::Yes(Box::new(self.decision)))
+    }
+
+    /// Whether nothing is left to be asked once bounds are there, and an execution in turns shows what has to be possible. Somebody
+    /// who wants to see formulas gets one all the same.
+    fn is_closed(&self, problem: Problem<'_>) -> bool {
+        let Config { record, treatment, ref properties, .. } = *self.config;
+        let is_shown = || {
+            let asks_for_end = properties.contains(&Property::Reachable)
+                || claims_of_the_end(self.config, problem.graph)
+                || assumes_unasked(self.config, problem.graph);
+            !asks_for_end || Settled::unstated(problem, treatment).reaches_all(problem.graph)
+        };
+        !record && treatment.interleave && closed_by_bounds(problem, |_, _| true) && is_shown()
     }
 
     fn ask(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {
@@ -550,9 +570,16 @@ impl<'a> Decider<'a> {
                 return Err(CheckError::SelfCheck { pass: "solve", message });
             };
             let key = finding_key(problem.graph, &found.kind);
+            let (same, others): (Vec<&Goal>, Vec<&Goal>) =
+                open.into_iter().partition(|goal| finding_key(problem.graph, &goal.kind) == key);
+            let assignment = self.simplest(problem, encoding, assignment, &same);
+            let Some(found) = same.iter().find(|goal| assignment.is_true(goal.literal)) else {
+                let message = "the solver's assignment satisfies no goal of its kind".into();
+                return Err(CheckError::SelfCheck { pass: "solve", message });
+            };
             let finding = self.finding(problem, encoding, &assignment, found.kind.clone())?;
             self.decision.findings.push(finding);
-            open.retain(|goal| finding_key(problem.graph, &goal.kind) != key);
+            open = others;
         }
         Ok(())
     }

@@ -68,8 +68,8 @@ pub struct Treatment {
     pub split_from: u64,
     /// A launch in which few lanes stand for all that may be elected is checked for each of them (`check::leaders`).
     pub leaders: bool,
-    /// Where threads drop out of mbarriers, arrivals that cannot be one too many are not asked about
-    /// (`synchronization::mbarrier::never_full`).
+    /// Where threads drop out of mbarriers, or bytes are delivered, arrivals that cannot be one too many are not asked about
+    /// (`synchronization::mbarrier::full`).
     pub never_full: bool,
     /// What the lanes of a warp name alike in an aligned matrix operation is read once (`unroll::asynchronous::together`).
     pub together: bool,

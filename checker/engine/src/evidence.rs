@@ -458,7 +458,7 @@ impl Record {
             self.note(&facts::PHASES, graph.mbarriers.len(), "mbarriers");
         }
         let never_full = graph.mbarriers.iter().filter(|own| own.is_never_full).count();
-        self.note(&facts::NEVER_FULL, never_full, "mbarriers that threads drop out of");
+        self.note(&facts::NEVER_FULL, never_full, "mbarriers whose phases are never full");
         self.note(&facts::WARP_READS, graph.n_read_together, "reads that a lane shares with others");
         self.note(&facts::LEADERS, graph.n_unelected, "lanes for which others are elected");
         self.note(&facts::FORWARDING, graph.n_forwarded, "loads of what one store has written");

@@ -109,9 +109,10 @@ pub const PHASES: Deduction = Deduction {
     off: Some(Treatment { mbarrier_encoding: MbarrierEncoding::Order, ..Treatment::DEFAULT }),
 };
 
-/// Where threads drop out of an mbarrier, no arrival is one too many (`synchronization::mbarrier::never_full`).
+/// Where threads drop out of an mbarrier, or bytes are delivered there, no arrival is one too many
+/// (`synchronization::mbarrier::full`).
 pub const NEVER_FULL: Deduction =
-    Deduction { name: "never-full", needs: &[], off: Some(Treatment::MAYBE_FULL) };
+    Deduction { name: "never-full", needs: &[Need::PhasesInOrder], off: Some(Treatment::MAYBE_FULL) };
 /// An aligned matrix operation reads once for its warp (A-56, `unroll::asynchronous::together`).
 pub const WARP_READS: Deduction =
     Deduction { name: "warp-reads", needs: &[], off: Some(Treatment::BY_LANES) };

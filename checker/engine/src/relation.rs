@@ -32,16 +32,35 @@ pub struct MayMust {
     pub may: BitMatrix,
     /// Pairs that are certain once both events happen.
     pub must: BitMatrix,
+    /// What is known of pairs that meet.
+    met: Met,
+}
+
+/// What is known of a relation's pairs if their events have a byte in common (`loc`).
+///
+/// Whether two accesses at an index that was read meet is open, and so is whatever asks for it. But a race asks first, and
+/// what would order it asks the same: of those that meet it may be certain that they are ordered.
+///
+/// Sound: whether two events meet is one condition of the pair, whichever way round it is asked; of accesses with one mapping
+/// it is that of `vloc`, and of accesses of one size, which are aligned, that of `overlap-complete`.
+///
+/// Needs: nothing. A model's operators are gone through one by one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Met {
+    /// Pairs that are certain once both events happen and meet, if those are more than the certain ones.
+    certain: Option<BitMatrix>,
+    /// Whether all pairs are of events that meet.
+    always: bool,
 }
 
 impl MayMust {
     /// Nothing.
     pub fn empty(n: usize) -> Self {
-        Self { may: BitMatrix::empty(n), must: BitMatrix::empty(n) }
+        Self::of(BitMatrix::empty(n), BitMatrix::empty(n))
     }
     /// Both bounds; kept once where they are equal.
     pub fn new(may: BitMatrix, must: BitMatrix) -> Self {
-        if may == must { Self::exact(may) } else { Self { may, must } }
+        if may == must { Self::exact(may) } else { Self::of(may, must) }
     }
     /// The pairs in `these` only.
     #[must_use]
@@ -49,11 +68,23 @@ impl MayMust {
         if self.is_exact() {
             return Self::exact(self.may.intersection(these));
         }
-        Self { may: self.may.intersection(these), must: self.must.intersection(these) }
+        Self::of(self.may.intersection(these), self.must.intersection(these))
     }
     /// A relation known exactly.
     pub fn exact(pairs: BitMatrix) -> Self {
-        Self { may: pairs.clone(), must: pairs }
+        Self::of(pairs.clone(), pairs)
+    }
+    fn of(may: BitMatrix, must: BitMatrix) -> Self {
+        Self { may, must, met: Met::default() }
+    }
+    /// Pairs that are certain once both events happen and meet.
+    fn met(&self) -> &BitMatrix {
+        self.met.certain.as_ref().unwrap_or(&self.must)
+    }
+    /// The same with what a combination makes of pairs that meet.
+    fn meeting(self, other: [&Self; 2], always: bool, combine: impl Fn() -> BitMatrix) -> Self {
+        let is_more = other.iter().any(|of| of.met.certain.is_some());
+        Self { met: Met { certain: is_more.then(combine), always }, ..self }
     }
     /// Whether what is certain is possible. Deductions may find otherwise: then the two events exclude each other.
     pub fn is_consistent(&self) -> bool {
@@ -68,7 +99,7 @@ impl MayMust {
         if self.is_exact() && other.is_exact() {
             return Self::exact(combine(&self.may, &other.may));
         }
-        Self { may: combine(&self.may, &other.may), must: combine(&self.must, &other.must) }
+        Self::of(combine(&self.may, &other.may), combine(&self.must, &other.must))
     }
     /// Pairs that need a literal.
     pub fn open(&self) -> BitMatrix {
@@ -275,14 +306,14 @@ impl Bounds<'_> {
         self.basis.coexist.universe()
     }
     fn coexisting(&self, relation: MayMust) -> MayMust {
-        MayMust { may: relation.may.intersection(&self.basis.coexist), must: relation.must }
+        MayMust::of(relation.may.intersection(&self.basis.coexist), relation.must)
     }
     /// Both bounds of what holds of an event or a pair by itself.
     fn each(a: &MayMust, change: impl Fn(&BitMatrix) -> BitMatrix) -> MayMust {
         if a.is_exact() {
             return MayMust::exact(change(&a.may));
         }
-        MayMust { may: change(&a.may), must: change(&a.must) }
+        MayMust::of(change(&a.may), change(&a.must))
     }
     fn is_stopped(&self) -> bool {
         if !self.stopped.get() && (self.stop)() {
@@ -324,41 +355,50 @@ impl Algebra for Bounds<'_> {
     }
 
     fn base_relation(&self, base: BaseRelation) -> MayMust {
-        self.basis.relation(base)
+        let bounds = self.basis.relation(base);
+        if !base::LOCATIONS.contains(&base) {
+            return bounds;
+        }
+        let certain = (!bounds.is_exact()).then(|| bounds.may.clone());
+        MayMust { met: Met { certain, always: true }, ..bounds }
     }
     fn empty(&self) -> MayMust {
         MayMust::empty(self.n())
     }
     fn union(&self, a: &MayMust, b: &MayMust) -> MayMust {
-        a.zip(b, BitMatrix::union)
+        let always = a.met.always && b.met.always;
+        a.zip(b, BitMatrix::union).meeting([a, b], always, || a.met().union(b.met()))
     }
     fn intersection(&self, a: &MayMust, b: &MayMust) -> MayMust {
-        a.zip(b, BitMatrix::intersection)
+        let always = a.met.always || b.met.always;
+        a.zip(b, BitMatrix::intersection).meeting([a, b], always, || a.met().intersection(b.met()))
     }
     fn difference(&self, a: &MayMust, b: &MayMust) -> MayMust {
+        let always = a.met.always;
         if a.is_exact() && b.is_exact() {
-            return MayMust::exact(a.may.difference(&b.may));
+            let exact = MayMust::exact(a.may.difference(&b.may));
+            return MayMust { met: Met { certain: None, always }, ..exact };
         }
-        MayMust { may: a.may.difference(&b.must), must: a.must.difference(&b.may) }
+        let certain = if always { b.met() } else { &b.must };
+        let (may, must) = (a.may.difference(certain), a.must.difference(&b.may));
+        MayMust::of(may, must).meeting([a; 2], always, || a.met().difference(&b.may))
     }
     fn complement(&self, a: &MayMust) -> MayMust {
         let all = &self.basis.coexist;
         if a.is_exact() {
             return MayMust::exact(all.difference(&a.may));
         }
-        MayMust { may: all.difference(&a.must), must: all.difference(&a.may) }
+        MayMust::of(all.difference(&a.must), all.difference(&a.may))
     }
     fn sequence(&self, a: &MayMust, b: &MayMust) -> MayMust {
         if self.is_stopped() {
             return self.empty();
         }
-        self.coexisting(MayMust {
-            may: a.may.sequence(&b.may),
-            must: a.must.certain_sequence(&b.must, self.basis.together()),
-        })
+        let certain = a.must.certain_sequence(&b.must, self.basis.together());
+        self.coexisting(MayMust::of(a.may.sequence(&b.may), certain))
     }
     fn inverse(&self, a: &MayMust) -> MayMust {
-        Self::each(a, BitMatrix::inverse)
+        Self::each(a, BitMatrix::inverse).meeting([a; 2], a.met.always, || a.met().inverse())
     }
     fn reflexive(&self, a: &MayMust) -> MayMust {
         let identity = BitMatrix::identity(&EventSet::full(self.n()));
@@ -369,7 +409,7 @@ impl Algebra for Bounds<'_> {
             return self.empty();
         }
         match a.must.certain_closure(self.basis.together(), &|| self.is_stopped()) {
-            Some(must) => self.coexisting(MayMust { may: a.may.transitive_closure(), must }),
+            Some(must) => self.coexisting(MayMust::of(a.may.transitive_closure(), must)),
             None => self.empty(),
         }
     }
@@ -378,17 +418,22 @@ impl Algebra for Bounds<'_> {
         if a.may == a.must && b.may == b.must {
             return MayMust::exact(within(&a.may, &b.may));
         }
-        MayMust { may: within(&a.may, &b.may), must: within(&a.must, &b.must) }
+        MayMust::of(within(&a.may, &b.may), within(&a.must, &b.must))
     }
     fn identity(&self, a: &MayMustSet) -> MayMust {
         if a.may == a.must {
             return MayMust::exact(BitMatrix::identity(&a.may));
         }
-        MayMust { may: BitMatrix::identity(&a.may), must: BitMatrix::identity(&a.must) }
+        MayMust::of(BitMatrix::identity(&a.may), BitMatrix::identity(&a.must))
     }
     fn of_term(&self, term: TermId, value: MayMust) -> MayMust {
         match self.basis.counted.certain.get(&term) {
-            Some(pairs) => MayMust { must: value.must.union(&pairs.intersection(&value.may)), ..value },
+            Some(pairs) => {
+                let pairs = pairs.intersection(&value.may);
+                let mut surer = MayMust { must: value.must.union(&pairs), ..value };
+                surer.met.certain = surer.met.certain.map(|met| met.union(&pairs));
+                surer
+            }
             None => value,
         }
     }

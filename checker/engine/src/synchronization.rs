@@ -13,8 +13,8 @@ pub mod lifetime;
 pub mod log;
 pub mod mbarrier;
 
-use crate::event::{GraphBuilder, GraphError, GridId, TermRef};
-use fencepost_dsl::sorted::SortedMap;
+use crate::event::{GraphBuilder, GraphError, GridId, LocationId, TermRef};
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use log::{AlignedLog, Allocation, BarrierLog, MbarrierLog};
 use mbarrier::MbarrierEncoding;
 
@@ -41,16 +41,26 @@ pub struct Options {
     pub mbarrier_encoding: MbarrierEncoding,
     /// Most choices of phases of the operations on an mbarrier.
     pub phase_choices_max: usize,
+    /// Whether counting is asked at which mbarriers no arrival can be one too many.
+    pub never_full: bool,
 }
 
-/// States what the threads do together.
-pub fn finish(graph: &mut GraphBuilder, logs: Logs<'_>, options: Options) -> Result<(), GraphError> {
+/// States what the threads do together; or says where mbarriers are at which an arrival may be one too many although the
+/// threads were run as if none were: then they have to be run again.
+pub fn finish(
+    graph: &mut GraphBuilder,
+    logs: Logs<'_>,
+    options: Options,
+) -> Result<SortedSet<(LocationId, u32)>, GraphError> {
     barrier::finish(graph, logs.aligned, logs.barriers, options.hangs)?;
     if !graph.mbarriers.is_empty() {
         let passed = barrier::passed_barriers(graph, logs.barriers);
-        let Options { mbarrier_encoding, phase_choices_max, .. } = options;
-        mbarrier::finish(graph, logs.mbarriers, &passed, mbarrier_encoding, phase_choices_max)?;
+        let may_be_full = mbarrier::finish(graph, logs.mbarriers, &passed, options)?;
+        if !may_be_full.is_empty() {
+            return Ok(may_be_full);
+        }
     }
     allocation::finish(graph, logs.allocations)?;
-    lifetime::finish(graph, logs.grids)
+    lifetime::finish(graph, logs.grids)?;
+    Ok(SortedSet::new())
 }

@@ -29,7 +29,6 @@ mod past;
 mod same_store;
 mod spa;
 mod statement;
-mod uneven;
 mod wait;
 
 pub use crate::synchronization::mbarrier::MbarrierEncoding;
@@ -67,7 +66,6 @@ use indexmap::IndexMap;
 use live::Live;
 use past::Decision;
 use rustc_hash::FxHashMap;
-use uneven::Uneven;
 use wait::Effect;
 
 /// Why a kernel has not been unrolled.
@@ -89,23 +87,32 @@ pub fn unroll(
     if n_threads > MAX_THREADS {
         return Err(UnrollError::TooLarge { limit: "threads", value: MAX_THREADS, span: launch.span });
     }
-    let mut never_forwarded = SortedSet::new();
+    let (mut never_forwarded, mut may_be_full) = (SortedSet::new(), SortedSet::new());
     let off = UnrollOptions { forwarding: false, ..options.clone() };
     let mut n_runs = 0;
     loop {
         let options = if n_runs < RUNS_MAX { options } else { &off };
-        n_runs += 1;
-        let (mut unroller, parameters) = learnt((program, kernel, launch), options, &never_forwarded)?;
+        let known = || Known {
+            never_forwarded: never_forwarded.clone(),
+            may_be_full: may_be_full.clone(),
+            ..Known::default()
+        };
+        let (mut unroller, parameters) = learnt((program, kernel, launch), options, known)?;
         let wrong = unroller.misforwarded();
         if wrong.is_empty() {
             unroller.check_open_masks()?;
             unroller.settle_cta_waits();
-            unroller.finish()?;
+            let learnt = unroller.finish()?;
+            if !learnt.is_empty() {
+                may_be_full.extend(learnt);
+                continue;
+            }
             unroller.evaluate_finals(&parameters)?;
             unroller.evaluate_condition(&parameters)?;
             unroller.graph.n_forwarded = unroller.forwarding.n_forwarded();
             return Ok(unroller.graph.finish());
         }
+        n_runs += 1;
         never_forwarded.extend(wrong);
     }
 }
@@ -114,9 +121,8 @@ pub fn unroll(
 fn learnt<'a>(
     (program, kernel, launch): (&'a Program, &'a Kernel, &Launch),
     options: &'a UnrollOptions,
-    never_forwarded: &SortedSet<forward::Reader>,
+    known: impl Fn() -> Known,
 ) -> Result<(Unroller<'a>, Env), UnrollError> {
-    let known = || Known { never_forwarded: never_forwarded.clone(), ..Known::default() };
     let (mut unroller, mut parameters) = run(program, kernel, launch, options, known())?;
     for _ in 0..RUNS_MAX {
         let (exchanged, masks) = (unroller.exchanged_numbers(), &unroller.open_masks);
@@ -128,11 +134,10 @@ fn learnt<'a>(
     }
     let loose = loose_barriers(&unroller.graph.hierarchy, &unroller.barriers.log);
     let exchanged = unroller.barriers.log.exchanges.known.clone();
-    let never_full = unroller.never_full_mbarriers();
     let open = unroller.open_masks.known.clone();
     let writers = spa::writers(&unroller.graph);
-    let known = Known { loose, writers, exchanged, never_full, open, ..known() };
-    let has_learnt = unroller.barriers.log.loose != known.loose || !known.never_full.is_empty();
+    let known = Known { loose, writers, exchanged, open, ..known() };
+    let has_learnt = unroller.barriers.log.loose != known.loose;
     if has_learnt || known.writers.is_some() {
         (unroller, parameters) = run(program, kernel, launch, options, known)?;
     }
@@ -162,8 +167,8 @@ struct Known {
     writers: Option<spa::Writers>,
     /// What lanes get from one another, where that is a number.
     exchanged: SortedMap<ResultKey, u128>,
-    /// Mbarriers that threads drop out of and at which no arrival is one too many.
-    never_full: SortedSet<(LocationId, u32)>,
+    /// Mbarriers at which an arrival may be one too many.
+    may_be_full: SortedSet<(LocationId, u32)>,
     /// Where lanes meet whose masks are no numbers.
     open: SortedSet<OpenGroup>,
     /// Loads of shared memory that are not known to return what one store has written.
@@ -183,7 +188,7 @@ fn run<'a>(
     unroller.barriers.log.exchanges.known = known.exchanged;
     unroller.open_masks.known = known.open;
     unroller.writers = known.writers;
-    unroller.never_full = known.never_full;
+    unroller.may_be_full = known.may_be_full;
     unroller.forwarding = Forwarding::new(known.never_forwarded);
     let may_cancel = host::launched(program, kernel, launch)
         .into_iter()
@@ -255,11 +260,8 @@ struct Unroller<'a> {
     mbarriers: MbarrierLog,
     mbarrier_of: SortedMap<(LocationId, u32), MbarrierId>,
     asynchronous: AsyncLog,
-    mbarrier_storages: IndexVec<MbarrierId, StorageId>,
-    /// Where an mbarrier arrival may find its phase full; found out when first asked.
-    uneven: Option<Uneven>,
-    /// Where none does all the same, as an earlier run has shown.
-    never_full: SortedSet<(LocationId, u32)>,
+    /// Mbarriers at which an arrival may be one too many, since an earlier run has not shown that none is.
+    may_be_full: SortedSet<(LocationId, u32)>,
     final_values: SortedMap<(LocationId, u32, u32), TermRef>,
     /// The registers of each thread at its end, where it gets there without `exit`.
     last_envs: Vec<Env>,
@@ -335,9 +337,7 @@ impl<'a> Unroller<'a> {
             mbarriers: MbarrierLog::default(),
             mbarrier_of: SortedMap::new(),
             asynchronous: AsyncLog::default(),
-            mbarrier_storages: IndexVec::new(),
-            uneven: None,
-            never_full: SortedSet::new(),
+            may_be_full: SortedSet::new(),
             final_values: SortedMap::new(),
             last_envs: Vec::new(),
             steps: 0,
@@ -469,20 +469,9 @@ impl<'a> Unroller<'a> {
     fn declare_parameters(&mut self) -> Env {
         let mut env = Env::default();
         for parameter in &self.kernel.parameters {
-            let terms = &mut self.graph.terms;
-            let (min, max) = (u128::from(parameter.min), u128::from(parameter.max));
+            let range = (u128::from(parameter.min), u128::from(parameter.max));
             let width = self.kernel.registers[parameter.register].width;
-            let (unknown, value) = terms.fresh_in_range(width, min, max, UnknownKind::Parameter);
-            // Unsigned comparisons fold by the declared range, which is what is to be stated here; signed ones on a
-            // width that holds every value as a positive number do not.
-            let wide = terms.resize(value, 128);
-            let (min, max) = (terms.constant(min, 128), terms.constant(max, 128));
-            let below = terms.signed_less(wide, min);
-            let above = terms.signed_less(max, wide);
-            for out_of_range in [below, above] {
-                let within = self.graph.terms.not(out_of_range);
-                self.graph.constrain(within);
-            }
+            let (unknown, value) = self.graph.fresh_in_range(width, range, UnknownKind::Parameter);
             self.graph.parameters.push((parameter.name.clone(), unknown));
             env.set(parameter.register, value);
         }
@@ -524,7 +513,9 @@ impl<'a> Unroller<'a> {
     }
 
     /// States what the threads do together.
-    fn finish(&mut self) -> Result<(), UnrollError> {
+    /// States what the threads do together; or says at which mbarriers an arrival may be one too many, which is to be known before
+    /// they are run.
+    fn finish(&mut self) -> Result<SortedSet<(LocationId, u32)>, UnrollError> {
         self.state_active_masks();
         self.state_open_masks();
         let logs = Logs {
@@ -534,11 +525,11 @@ impl<'a> Unroller<'a> {
             allocations: self.asynchronous.allocations(),
             grids: self.host.started(),
         };
-        let &UnrollOptions { hangs, mbarrier_encoding, phase_choices_max, .. } = self.options;
-        let options = synchronization::Options { hangs, mbarrier_encoding, phase_choices_max };
-        synchronization::finish(&mut self.graph, logs, options)?;
+        let &UnrollOptions { hangs, mbarrier_encoding, phase_choices_max, never_full, .. } = self.options;
+        let options = synchronization::Options { hangs, mbarrier_encoding, phase_choices_max, never_full };
+        let learnt = synchronization::finish(&mut self.graph, logs, options)?;
         self.relate_same_stores();
-        Ok(())
+        Ok(learnt)
     }
 
     /// The front end promises that every register is assigned before it is read; a broken promise must not become a

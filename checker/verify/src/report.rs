@@ -72,7 +72,9 @@ fn concluded(name: &str) -> &'static str {
         "counting" => "words that only additions write show how many came before",
         "resets" => "rounds of words that are set back come in their order",
         "symmetry" => "of executions in which threads that are alike change places one is looked at",
-        "never-full" => "where threads drop out of an mbarrier, no arrival is one too many",
+        "never-full" => {
+            "where threads drop out of an mbarrier, or bytes are delivered there, no arrival is one too many"
+        }
         "warp-reads" => "an aligned matrix operation reads its matrices once for the warp",
         "leaders" => "of the lanes of a warp that do the same it is enough to elect one",
         "forwarding" => "a load of shared memory that can only see one store returns what that has written",

@@ -4,12 +4,15 @@
 //! running the threads in turns.
 
 use crate::cnf::Literal;
-use crate::encode::goal::{GoalKind, ReachableGoal};
+use crate::encode::goal::{GoalKind, ReachableGoal, is_asked};
 use crate::encode::{Encoding, Problem, Treatment};
-use crate::event::{EventGraph, TermRef};
+use crate::event::{EventGraph, EventId, FinalGoal, TermRef};
+use crate::relation::algebra::Value;
 use crate::witness::interleaving::interleave;
 use crate::witness::recheck::recheck;
 use crate::witness::{Execution, Witness};
+use fencepost_dsl::Span;
+use fencepost_dsl::cat::memory_model::Flag;
 use fencepost_dsl::kernel::program::FinalKind;
 
 /// What bounds say of "some execution makes this literal true": nothing, unless it is constant.
@@ -20,6 +23,30 @@ use fencepost_dsl::kernel::program::FinalKind;
 /// Needs: nothing.
 pub(super) fn settled_by_bounds(goal: Literal) -> Option<bool> {
     (goal == Literal::FALSE).then_some(false)
+}
+
+/// Whether bounds leave nothing to be asked of whether anything goes wrong, so that there is no formula to state; of pairs that
+/// a flag may hold of, those of `is_asked` count.
+///
+/// Sound: a goal that the encoder makes is of a pair that the bounds of a flag have, or of an obligation, a loop cut, a wait
+/// or a claim of the end, whose terms are no constants.
+///
+/// Needs: nothing. It is what the encoder does with bounds, before it does it.
+pub(super) fn closed_by_bounds(problem: Problem<'_>, is_asked_of: impl Fn(EventId, EventId) -> bool) -> bool {
+    let Problem { graph, model, table, .. } = problem;
+    let is = |term, value| graph.terms.constant_value(term) == Some(value);
+    let holds_nowhere = |flag: &Flag| match table.values.get(flag.term) {
+        Some(Value::Set(set)) => !set.may.iter().any(|event| is_asked_of(event, event)),
+        Some(Value::Relation(relation)) => !relation.may.pairs().any(|(a, b)| is_asked_of(a, b)),
+        None => false,
+    };
+    let asserts = |goal: &FinalGoal| goal.kind == FinalKind::Assert && !is(goal.condition, 1);
+    graph.blocked.is_empty()
+        && graph.condition.is_none()
+        && !graph.finals.iter().any(asserts)
+        && graph.cuts.iter().all(|cut| is(cut.guard, 0))
+        && graph.obligations.iter().all(|own| is(own.guard, 0) || is(own.condition, 1))
+        && model.flags.iter().filter(|flag| is_asked(flag, graph)).all(holds_nowhere)
 }
 
 /// An execution that was made without the solver, if one was.
@@ -35,7 +62,15 @@ impl Settled {
     ///
     /// Needs: nothing. The re-check asks all axioms, whichever they are.
     pub(super) fn new(problem: Problem<'_>, encoding: &Encoding, treatment: Treatment) -> Self {
-        if !treatment.interleave || settled_by_bounds(encoding.complete).is_some() {
+        if settled_by_bounds(encoding.complete).is_some() {
+            return Self { witness: None };
+        }
+        Self::unstated(problem, treatment)
+    }
+
+    /// The same where there is no formula.
+    pub(super) fn unstated(problem: Problem<'_>, treatment: Treatment) -> Self {
+        if !treatment.interleave {
             return Self { witness: None };
         }
         let accepted = |execution| {
@@ -56,13 +91,25 @@ impl Settled {
 
     /// Whether some execution reaches it; `None` if the solver has to say.
     pub(super) fn reaches(&self, graph: &EventGraph, goal: &ReachableGoal) -> Option<bool> {
+        self.is_reached(graph, goal.span).then_some(true).or(settled_by_bounds(goal.literal))
+    }
+
+    /// Whether the execution that was made completes, and reaches whatever should be reachable.
+    pub(super) fn reaches_all(&self, graph: &EventGraph) -> bool {
+        self.witness.is_some() && Self::asked(graph).all(|(span, _)| self.is_reached(graph, span))
+    }
+
+    fn is_reached(&self, graph: &EventGraph, place: Span) -> bool {
+        let shown = |witness: &Witness, term: TermRef| witness.values[term] == 1;
+        self.witness.as_ref().is_some_and(|witness| {
+            Self::asked(graph).any(|(span, condition)| span == place && shown(witness, condition))
+        })
+    }
+
+    /// What should be reachable, and where that is said.
+    fn asked(graph: &EventGraph) -> impl Iterator<Item = (Span, TermRef)> {
         let statements = graph.reachables.iter().map(|reachable| (reachable.span, reachable.condition));
         let finals = graph.finals.iter().filter(|goal| goal.kind == FinalKind::Reachable);
-        let mut conditions = statements.chain(finals.map(|goal| (goal.span, goal.condition)));
-        let shown = |witness: &Witness, term: TermRef| witness.values[term] == 1;
-        let is_reached = self.witness.as_ref().is_some_and(|witness| {
-            conditions.any(|(span, condition)| span == goal.span && shown(witness, condition))
-        });
-        is_reached.then_some(true).or(settled_by_bounds(goal.literal))
+        statements.chain(finals.map(|goal| (goal.span, goal.condition)))
     }
 }

@@ -6,22 +6,22 @@ mod whole;
 use super::certain::{Certainty, Never, Of, certain};
 use super::decision::Decision;
 use super::prepare::{Unprepared, prepare, roots};
+use super::settle::closed_by_bounds;
 use super::{CheckError, Config, assumes_unasked, claims_of_the_end, is_unasked, not_followed, property_of};
 use crate::cnf::Literal;
-use crate::encode::goal::{Goal, GoalKind, is_asked};
+use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Encoding, Problem, Treatment, encode};
 use crate::event::{EventGraph, EventId, UnknownId};
 use crate::evidence::{Record, Role, Shown};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
-use crate::relation::algebra::Value;
 use crate::slice::{About, Piece, Plan};
 use crate::solve::{Assignment, Effort};
 use crate::unroll::n_threads;
 use crate::verdict::{Finding, Limit, Property, Statistics};
 use crate::witness::decode::decode;
 use crate::work::{self, Allowance};
-use fencepost_dsl::cat::memory_model::{Flag, MemoryModel};
+use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Launch;
 use rustc_hash::FxHashSet;
 use whole::Whole;
@@ -493,28 +493,12 @@ impl<'a> Run<'a> {
     }
 
     /// Whether bounds leave nothing of what a slice is asked, so that there is nothing to state.
-    ///
-    /// Sound: a goal that the encoder makes is of a pair that the bounds of a flag have, or of an obligation, a loop cut, a wait
-    /// or a claim of the end, whose terms are no constants.
-    ///
-    /// Needs: nothing. It is what the encoder does with bounds, before it does it.
     fn is_closed(&self, piece: &Piece, problem: Problem<'_>) -> bool {
-        let Problem { graph, model, table, .. } = problem;
-        let is = |term, value| graph.terms.constant_value(term) == Some(value);
-        let is_asked_of = |a: EventId, b: EventId| match (piece.origin(a), piece.origin(b)) {
-            (Some(a), Some(b)) => piece.asks(self.graph, (a, b)),
-            _ => true,
-        };
-        let holds_nowhere = |flag: &Flag| match table.values.get(flag.term) {
-            Some(Value::Set(set)) => !set.may.iter().any(|event| is_asked_of(event, event)),
-            Some(Value::Relation(relation)) => !relation.may.pairs().any(|(a, b)| is_asked_of(a, b)),
-            None => false,
-        };
-        graph.blocked.is_empty()
-            && graph.finals.is_empty()
-            && graph.cuts.iter().all(|cut| is(cut.guard, 0))
-            && graph.obligations.iter().all(|own| is(own.guard, 0) || is(own.condition, 1))
-            && model.flags.iter().filter(|flag| is_asked(flag, graph)).all(holds_nowhere)
+        problem.graph.finals.is_empty()
+            && closed_by_bounds(problem, |a, b| match (piece.origin(a), piece.origin(b)) {
+                (Some(a), Some(b)) => piece.asks(self.graph, (a, b)),
+                _ => true,
+            })
     }
 
     /// Whether an execution of the whole does what one of a slice does.

@@ -5,8 +5,9 @@
 use super::{
     AgentId, Constraint, Event, EventGraph, EventId, EventKind, Misuse, Obligation, ObligationKind, Role,
 };
-use super::{TermPool, TermRef};
+use super::{TermPool, TermRef, UnknownId, UnknownKind};
 use crate::work::{Allowance, UsedUp};
+use fencepost_dsl::kernel::program::Width;
 use fencepost_dsl::{Diagnostic, Span};
 use std::ops::{Deref, DerefMut};
 
@@ -75,6 +76,19 @@ impl GraphBuilder {
     /// States that a term is 1 in every execution.
     pub fn constrain(&mut self, term: TermRef) {
         self.graph.constraints.push(Constraint { term });
+    }
+
+    /// A fresh unknown that lies in `min..=max`.
+    pub fn fresh_in_range(
+        &mut self,
+        width: Width,
+        (min, max): (u128, u128),
+        kind: UnknownKind,
+    ) -> (UnknownId, TermRef) {
+        let (unknown, term) = self.graph.terms.fresh_in_range(width, min, max, kind);
+        let is_in_range = self.graph.terms.is_in_range(term);
+        self.constrain(is_in_range);
+        (unknown, term)
     }
 
     /// States that a term is 1 in every execution in which the guard is.

@@ -186,7 +186,7 @@ pub struct Mbarrier {
     pub location: LocationId,
     /// Its first byte.
     pub offset_bytes: u32,
-    /// Whether threads drop out of it and all the same no arrival is one too many.
+    /// Whether bytes are delivered there, or threads drop out, and all the same no arrival is one too many.
     pub is_never_full: bool,
     /// Whether only what happens to it where all threads run in turns is stated.
     pub is_in_turns: bool,

@@ -7,6 +7,7 @@
 mod connective;
 mod low_bits;
 mod path;
+mod range;
 mod rename;
 mod value;
 
@@ -163,6 +164,7 @@ pub struct TermPool {
     /// Each term itself, so that one is a list of conjuncts.
     own: IndexVec<TermRef, TermRef>,
     low_bits: IndexVec<TermRef, LowBits>,
+    ranges: IndexVec<TermRef, range::Interval>,
     unknowns: IndexVec<UnknownId, Unknown>,
     known: FxHashMap<Term, TermRef>,
     /// What some unknowns are, where those who got them have met the others.
@@ -198,6 +200,7 @@ impl TermPool {
             terms: IndexVec::new(),
             own: IndexVec::new(),
             low_bits: IndexVec::new(),
+            ranges: IndexVec::new(),
             unknowns: IndexVec::new(),
             known: FxHashMap::default(),
             definitions: FxHashMap::default(),
@@ -220,9 +223,18 @@ impl TermPool {
             return known;
         }
         let low_bits = self.low_bits_of(width, &term.kind);
+        let range = self.range_of(width, &term.kind);
+        if !matches!(term.kind, TermKind::Constant(_) | TermKind::Unknown(_)) {
+            let known =
+                if range.0 == range.1 { Some(range.0) } else { low_bits.below(width.into()).map(u128::from) };
+            if let Some(value) = known {
+                return self.constant(value, width);
+            }
+        }
         let id = self.terms.push(term.clone());
         self.own.push(id);
         self.low_bits.push(low_bits);
+        self.ranges.push(range);
         self.known.insert(term, id);
         id
     }
@@ -239,6 +251,7 @@ impl TermPool {
         self.terms.truncate(mark.n_terms);
         self.own.truncate(mark.n_terms);
         self.low_bits.truncate(mark.n_terms);
+        self.ranges.truncate(mark.n_terms);
         self.unknowns.truncate(mark.n_unknowns);
     }
 
@@ -299,8 +312,8 @@ impl TermPool {
     pub fn fresh(&mut self, width: Width, kind: UnknownKind) -> (UnknownId, TermRef) {
         self.fresh_in_range(width, 0, mask(width), kind)
     }
-    /// A fresh unknown known to lie in `min..=max` (the caller states that as a constraint where it is not by construction).
-    pub fn fresh_in_range(
+    /// A fresh unknown known to lie in `min..=max`, which has to be stated ([`TermPool::is_in_range`]).
+    pub(super) fn fresh_in_range(
         &mut self,
         width: Width,
         min: u128,
@@ -450,6 +463,9 @@ impl TermPool {
         if a == b || a_min >= b_max {
             return Self::FALSE;
         }
+        if let (Some(a), Some(b)) = (self.unflipped(a), self.unflipped(b)) {
+            return self.less(a, b);
+        }
         // `a < 1` is `a == 0`, and `a < b` with b at most one above a's minimum pins a.
         if b_min == b_max && a_min + 1 == b_min {
             let low = self.constant(a_min, self.width(a));
@@ -474,6 +490,10 @@ impl TermPool {
         }
         if a == b {
             return Self::FALSE;
+        }
+        let sign = 1 << (width - 1);
+        if self.range(a).1 < sign && self.range(b).1 < sign {
+            return self.less(a, b);
         }
         self.intern(1, TermKind::SignedLess(a, b))
     }
@@ -621,8 +641,14 @@ impl TermPool {
                         let sum = self.constant(k.wrapping_add(y), width);
                         return self.arithmetic(inner, sum, TermKind::Add);
                     }
+                    if let Some(number) = self.is_extended(a, y, width) {
+                        return self.resize(number, width);
+                    }
                 }
                 _ => {}
+            }
+            if let Some(told) = self.told_by_bits(&probe, a, y) {
+                return told;
             }
             // A constant applied to a choice between constants stays a choice between constants.
             if let TermKind::IfThenElse(c, p, q) = *self.kind(a)

@@ -579,11 +579,14 @@ pub fn life_pairs(graph: &EventGraph) -> Vec<(BaseRelation, BitMatrix)> {
     ]
 }
 
+/// Those that say where two accesses meet.
+pub const LOCATIONS: [BaseRelation; 3] =
+    [BaseRelation::SameLocation, BaseRelation::SameVirtualLocation, BaseRelation::CompleteOverlap];
+
 /// Relations that follow from addresses.
 fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
-    let bases =
-        [BaseRelation::SameLocation, BaseRelation::SameVirtualLocation, BaseRelation::CompleteOverlap];
-    let mut rows = bases.map(|_| [RowWriter::new(graph.events.len()), RowWriter::new(graph.events.len())]);
+    let mut rows =
+        LOCATIONS.map(|_| [RowWriter::new(graph.events.len()), RowWriter::new(graph.events.len())]);
     let near = Near::new(graph);
     for (a, event) in graph.events.iter_enumerated() {
         let Some(first) = event.kind.access() else { continue };
@@ -605,7 +608,7 @@ fn location_relations(graph: &EventGraph) -> Vec<(BaseRelation, MayMust)> {
         }
     }
     let bounds = |[may, must]: [RowWriter; 2]| MayMust::new(may.finish(), must.finish());
-    bases.into_iter().zip(rows.map(bounds)).collect()
+    LOCATIONS.into_iter().zip(rows.map(bounds)).collect()
 }
 
 /// Accesses that can have a common byte with a given one, and some that cannot: one at a constant offset is only

@@ -161,6 +161,9 @@ struct Propagation {
     breaks: FxHashMap<TermRef, Vec<TermRef>>,
     /// Of such conjunctions, the conjuncts of which no single fact says so.
     others: FxHashMap<TermRef, Vec<TermRef>>,
+    /// The conjunctions that clauses deny, each by the youngest of its conjuncts: they hold once all conjuncts do, and most often
+    /// that is the last one to.
+    denied: FxHashMap<TermRef, Vec<TermRef>>,
 }
 
 /// What follows from a guard, so far.
@@ -200,6 +203,7 @@ impl Propagation {
             negations: graph.terms.negations(),
             breaks: FxHashMap::default(),
             others: FxHashMap::default(),
+            denied: FxHashMap::default(),
         };
         let constraints = graph.constraints.iter().map(|constraint| constraint.term);
         for term in constraints.chain(graph.representative.iter().copied()) {
@@ -222,11 +226,20 @@ impl Propagation {
         let index = self.clauses.len();
         for &member in &clause.members {
             // `¬x` and `x` are both indexed under `x`: a new fact about `x` of either sign may falsify a member.
-            let key = match *graph.terms.kind(member) {
-                TermKind::Not(inner) => inner,
-                _ => member,
+            let (key, is_denied) = match *graph.terms.kind(member) {
+                TermKind::Not(inner) => (inner, true),
+                _ => (member, false),
             };
             self.watching.entry(key).or_default().push(index);
+            if is_denied != clause.are_denied
+                && let TermKind::And(conjuncts) = graph.terms.kind(key)
+                && let Some(&youngest) = conjuncts.iter().max()
+            {
+                let denied = self.denied.entry(youngest).or_default();
+                if !denied.contains(&key) {
+                    denied.push(key);
+                }
+            }
             if !clause.are_denied {
                 self.note_conjunction(graph, member);
             }
@@ -262,7 +275,24 @@ impl Propagation {
         known.clear();
         let mut queue: Vec<TermRef> = terms.conjuncts(guard).to_vec();
         queue.extend(&self.facts);
-        while let Some(fact) = queue.pop() {
+        // Conjunctions of which one conjunct is known.
+        let mut partly: Vec<TermRef> = Vec::new();
+        loop {
+            let Some(fact) = queue.pop() else {
+                let n_before = partly.len();
+                partly.retain(|&all| {
+                    let holds = terms.conjuncts(all).iter().all(|&conjunct| known.contains(conjunct));
+                    if holds {
+                        queue.push(all);
+                    }
+                    !holds
+                });
+                crate::work::count(crate::work::Work::Member, n_before);
+                if queue.is_empty() {
+                    break;
+                }
+                continue;
+            };
             if fact == TermPool::FALSE {
                 return None;
             }
@@ -276,6 +306,7 @@ impl Propagation {
                 known.broken.push(broken);
             }
             queue.extend(terms.conjuncts(fact).iter().filter(|&&c| c != fact));
+            partly.extend(self.denied.get(&fact).into_iter().flatten().filter(|&&all| !known.contains(all)));
             let key = match *terms.kind(fact) {
                 TermKind::Not(inner) => inner,
                 _ => fact,

@@ -14,6 +14,7 @@ mod count;
 mod crowd;
 mod drops;
 mod exact;
+mod full;
 mod history;
 mod lives;
 mod moment;
@@ -25,20 +26,21 @@ mod rules;
 mod seen;
 mod turns;
 
+use super::Options;
 use super::barrier::PassedBarrier;
 use super::log::{FinalPhase, MbarrierLog, Operation, OperationKind, PHASE_WIDTH};
 use crate::event::{
-    AgentId, BaseRelation, CtaId, Edge, EventId, EventKind, GraphBuilder, GraphError, MbarrierEvent,
-    MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef,
+    AgentId, BaseRelation, CtaId, Edge, EventId, EventKind, GraphBuilder, GraphError, LocationId,
+    MbarrierEvent, MbarrierId, PhaseTerms, PhasedOperation, TermPool, TermRef,
 };
 use completion::{Phases, TX_WIDTH, add, is_of_earlier, phase_constant, phase_term, phases, state_operation};
 pub use count::Count;
 use drops::Drops;
-pub use drops::never_full;
 use exact::{Exactness, exactness, forget_counting};
-use fencepost_dsl::sorted::SortedMap;
+use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use fencepost_dsl::{Diagnostic, IndexVec};
+use full::may_be_full;
 use history::Meetings;
 use moment::{Moments, are_plain, state_excess, state_moment};
 use order::order_object;
@@ -74,19 +76,25 @@ pub enum MbarrierEncoding {
 }
 
 /// States what completing means for every mbarrier, and which arrivals each wait has seen; for objects with no more than so many
-/// choices of phases.
+/// choices of phases. Where it is not shown of objects that no arrival is one too many, as the threads were run, nothing is stated:
+/// it is told where they are, and the threads have to be run again.
 pub fn finish(
     graph: &mut GraphBuilder,
     log: &mut MbarrierLog,
     passed: &[PassedBarrier],
-    encoding: MbarrierEncoding,
-    choices_max: usize,
-) -> Result<(), GraphError> {
+    Options { mbarrier_encoding: encoding, phase_choices_max: choices_max, never_full, .. }: Options,
+) -> Result<SortedSet<(LocationId, u32)>, GraphError> {
     lives::separate_lives(graph, log, passed)?;
     let mut expected = expected_counts(graph.mbarriers.len(), &log.operations);
     note_publishing(graph, &log.operations, &mut expected);
     let drops = Drops::new(&mut graph.terms, &log.operations);
     let narrowed = narrow(&graph.terms, log, passed, &expected, &drops);
+    // What counting finds out is not used where an order is asked for, to compare the two.
+    let learns = never_full && encoding != MbarrierEncoding::Order;
+    let may_be_full = may_be_full(graph, &log.operations, &narrowed, &drops, learns);
+    if !may_be_full.is_empty() {
+        return Ok(may_be_full);
+    }
     rules::note_passes(graph, &log.final_phases, &narrowed.passes);
     let told = match encoding {
         MbarrierEncoding::InTurns => {
@@ -118,7 +126,7 @@ pub fn finish(
     for id in objects.ids() {
         finish_object(graph, &mut objects[id], &log.final_phases, (encoding, exactness[id]), choices_max)?;
     }
-    Ok(())
+    Ok(SortedSet::new())
 }
 
 /// How many choices of phases of two of an object's operations there are, as far as these leave open which comes first.

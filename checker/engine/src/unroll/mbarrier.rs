@@ -9,18 +9,15 @@ mod cases;
 mod token;
 
 use super::expression::Place;
-use super::uneven::Uneven;
-use super::{MbarrierEncoding, State, Step, UnrollError, Unroller};
+use super::{State, Step, UnrollError, Unroller};
 use crate::event::{
-    AgentId, EventId, EventKind, InstanceName, LocationId, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole,
-    Misuse, ObligationKind, Role, SiteId, TermPool, TermRef, UnknownKind,
+    AgentId, EventId, EventKind, InstanceName, Mbarrier, MbarrierEvent, MbarrierId, MbarrierRole, Misuse,
+    ObligationKind, Role, SiteId, TermPool, TermRef, UnknownKind,
 };
 use crate::findings;
 use crate::synchronization::log::{FinalPhase, Operation, OperationKind, PENDING_WIDTH, PHASE_WIDTH, TX_MAX};
-use crate::synchronization::mbarrier::never_full;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::program::{Expression, MbarrierArrive, MbarrierOp, MbarrierPhase, MbarrierWait};
-use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::{Scope, Sem};
 use token::Token;
 
@@ -302,9 +299,7 @@ impl Unroller<'_> {
 
     /// Whether an arrival is one too many, which it must not be (UB-M6); `None` where it cannot.
     fn excess(&mut self, guard: TermRef, object: MbarrierId, span: Span) -> Option<TermRef> {
-        let storage = self.mbarrier_storages[object];
-        let uneven = self.uneven.get_or_insert_with(|| Uneven::new(self.program, self.entry));
-        if !uneven.has(storage) || self.never_full.contains(&self.graph.mbarriers[object].place()) {
+        if !self.may_be_full.contains(&self.graph.mbarriers[object].place()) {
             return None;
         }
         let excess = self.graph.terms.fresh(1, UnknownKind::Excess).1;
@@ -313,16 +308,6 @@ impl Unroller<'_> {
         self.oblige(ObligationKind::Discipline(misuse), guard, fine, span);
         self.past_waits.push(fine);
         Some(excess)
-    }
-
-    /// Where threads drop out and no arrival is one too many all the same.
-    pub(super) fn never_full_mbarriers(&mut self) -> SortedSet<(LocationId, u32)> {
-        // What counting finds out is not used where an order is asked for, to compare the two.
-        if !self.options.never_full || self.options.mbarrier_encoding == MbarrierEncoding::Order {
-            return SortedSet::new();
-        }
-        let objects = never_full(&mut self.graph.terms, &self.mbarriers.operations);
-        objects.into_iter().map(|object| self.graph.mbarriers[object].place()).collect()
     }
 
     /// The object at a place.
@@ -344,7 +329,6 @@ impl Unroller<'_> {
         let size = u64::from(object.width / 8);
         let offset = u64::from(object.offset_bytes) + u64::from(index) * size;
         let offset_bytes = u32::try_from(offset).unwrap_or(u32::MAX);
-        let storage = object.storage;
         let location = self.location(place);
         if let Some(&known) = self.mbarrier_of.get(&(location, offset_bytes)) {
             return known;
@@ -357,13 +341,12 @@ impl Unroller<'_> {
             name,
             location,
             offset_bytes,
-            is_never_full: self.never_full.contains(&(location, offset_bytes)),
+            is_never_full: false,
             is_in_turns: false,
             operations: Vec::new(),
             phases: Vec::new(),
         });
         self.mbarrier_of.insert((location, offset_bytes), id);
-        self.mbarrier_storages.push(storage);
         id
     }
 

@@ -33,7 +33,7 @@ pub struct UnrollOptions {
     pub mbarrier_encoding: MbarrierEncoding,
     /// Most choices of phases of the operations on an mbarrier.
     pub phase_choices_max: usize,
-    /// Whether that no arrival is one too many is found out where threads drop out of mbarriers.
+    /// Whether counting says where no arrival at an mbarrier is one too many though threads drop out or bytes are delivered.
     pub never_full: bool,
     /// Whether an aligned matrix operation reads once for its warp.
     pub together: bool,

@@ -29,6 +29,11 @@ impl LowBits {
         self.n.into()
     }
 
+    /// The lowest ones, if so many are known.
+    pub(super) fn below(self, n: u32) -> Option<u32> {
+        (n <= self.n()).then(|| self.value & mask(n))
+    }
+
     /// How many of the known ones are 0, from the lowest on.
     fn zeros(self) -> u32 {
         self.value.trailing_zeros().min(self.n())

@@ -1,67 +1,10 @@
-//! What a term's value can be, and what it is for given operands.
+//! What a term's value is for given operands.
 
 use super::{TermKind, TermPool, TermRef, mask};
 use crate::event::UnknownId;
 use fencepost_dsl::kernel::program::Width;
 
 impl TermPool {
-    /// An interval that contains the term's value, from constants and declared ranges only (constant time per node).
-    pub fn range(&self, term: TermRef) -> (u128, u128) {
-        let width = self.width(term);
-        let all = mask(width);
-        match *self.kind(term) {
-            TermKind::Constant(value) => (value, value),
-            TermKind::Unknown(unknown) => (self.unknowns[unknown].min, self.unknowns[unknown].max),
-            TermKind::Resize(a) => {
-                let (min, max) = self.shallow_range(a);
-                if max <= all { (min, max) } else { (0, all) }
-            }
-            TermKind::Add(a, b) => {
-                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
-                match a_max.checked_add(b_max) {
-                    Some(max) if max <= all => (a_min + b_min, max),
-                    _ => (0, all),
-                }
-            }
-            TermKind::BitAnd(a, b) => (0, self.shallow_range(a).1.min(self.shallow_range(b).1)),
-            TermKind::Remainder(a, b) => match self.constant_value(b) {
-                Some(k) if k > 0 => (0, (k - 1).min(self.shallow_range(a).1)),
-                _ => (0, all),
-            },
-            TermKind::Divide(a, b) => match self.constant_value(b) {
-                Some(k) if k > 0 => (self.shallow_range(a).0 / k, self.shallow_range(a).1 / k),
-                _ => (0, all),
-            },
-            TermKind::Multiply(a, b) => {
-                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
-                match a_max.checked_mul(b_max) {
-                    Some(max) if max <= all => (a_min * b_min, max),
-                    _ => (0, all),
-                }
-            }
-            TermKind::IfThenElse(_, a, b) => {
-                let ((a_min, a_max), (b_min, b_max)) = (self.shallow_range(a), self.shallow_range(b));
-                (a_min.min(b_min), a_max.max(b_max))
-            }
-            _ => (0, all),
-        }
-    }
-
-    /// Like [`range`](Self::range), looking one level deep, so that deep terms cost constant time each.
-    fn shallow_range(&self, term: TermRef) -> (u128, u128) {
-        match *self.kind(term) {
-            TermKind::Constant(value) => (value, value),
-            TermKind::Unknown(unknown) => (self.unknowns[unknown].min, self.unknowns[unknown].max),
-            TermKind::Resize(a) if self.width(a) <= self.width(term) => self.shallow_range(a),
-            TermKind::Remainder(_, b) => match self.constant_value(b) {
-                Some(k) if k > 0 => (0, k - 1),
-                _ => (0, mask(self.width(term))),
-            },
-            TermKind::BitAnd(_, b) => (0, self.constant_value(b).unwrap_or(mask(self.width(term)))),
-            _ => (0, mask(self.width(term))),
-        }
-    }
-
     /// The value of a node whose operands have the values `operands`; `unknown` for an unknown.
     pub fn apply(&self, term: TermRef, operands: &[u128], unknown: impl FnOnce(UnknownId) -> u128) -> u128 {
         let width = self.width(term);

@@ -257,15 +257,8 @@ impl Barriers<'_> {
         let in_time = self.graph.terms.not(early);
         let counts = self.graph.terms.and(may_count, in_time);
         let (_, generation) = self.graph.terms.fresh(WIDTH, UnknownKind::Phase);
-        let last = (n_lanes > 1).then(|| {
-            self.graph.terms.fresh_in_range(WIDTH, 0, u128::from(n_lanes - 1), UnknownKind::Phase).1
-        });
-        if let Some(last) = last {
-            let bound = self.graph.terms.constant(u128::from(n_lanes), 32);
-            let wide = self.graph.terms.resize(last, 32);
-            let above = self.graph.terms.signed_less(wide, bound);
-            self.graph.constrain(above);
-        }
+        let range = (0, u128::from(n_lanes.saturating_sub(1)));
+        let last = (n_lanes > 1).then(|| self.graph.fresh_in_range(WIDTH, range, UnknownKind::Phase).1);
         let demand = demands[0];
         Ok(WarpArrival {
             warp,

@@ -146,6 +146,9 @@ fn balance(
 ) -> (TermRef, bool, Counts) {
     let mut arrivals: Vec<(TermRef, u32)> = Vec::new();
     let mut bytes = terms.constant(0, TX_WIDTH);
+    // What arrivals announce, less all that can be delivered, and the deliveries; unknown where others announce, too.
+    let mut left = Some(0_i64);
+    let mut delivered: Vec<TermRef> = Vec::new();
     for (operation, interval) in operations {
         if !interval.contains(phase) {
             continue;
@@ -156,10 +159,17 @@ fn balance(
                 arrivals.push((here, count));
                 (expects, 0)
             }
-            OperationKind::Expect { bytes } => (bytes, 0),
+            OperationKind::Expect { bytes } => {
+                left = None;
+                (bytes, 0)
+            }
             OperationKind::Complete { bytes } => (0, bytes),
             _ => continue,
         };
+        left = left.map(|left| left + i64::from(adds) - i64::from(takes));
+        if takes > 0 {
+            delivered.push(here);
+        }
         let zero = terms.constant(0, TX_WIDTH);
         let change = terms.constant(u128::from(adds.wrapping_sub(takes)), TX_WIDTH);
         let change = terms.if_then_else(here, change, zero);
@@ -181,6 +191,11 @@ fn balance(
     let counts = Counts { arrived, needs, within, bytes };
     if !has_bytes {
         return (all_there, is_whole, counts);
+    }
+    // Where the arrivals there can be announce just what can be delivered, that is all of it.
+    if is_whole && left == Some(0) {
+        delivered.push(all_there);
+        return (terms.and_all(delivered), is_whole, counts);
     }
     let zero = terms.constant(0, TX_WIDTH);
     let balanced = terms.equal(bytes, zero);

@@ -3,7 +3,7 @@
 use super::phase::Interval;
 use crate::event::{AgentId, MbarrierId, TermPool};
 use crate::synchronization::log::{Operation, OperationKind};
-use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use fencepost_dsl::sorted::SortedMap;
 
 /// The drops of a thread at an object, by index, with how many arrivals each takes off.
 #[derive(Default)]
@@ -57,34 +57,4 @@ impl Drops {
         };
         (0..=last).map(least).collect()
     }
-}
-
-/// Objects with drops at which no arrival can be one too many: arrivals are made one at a time, nothing else keeps a phase
-/// open, and not all that are expected can drop out. So the pending count is never 0 when somebody arrives: when it comes to
-/// 0, the phase is over, and the next one expects somebody.
-///
-/// Sound: the least count that the object is ever given is compared with all drops that can happen together.
-///
-/// Needs: nothing. It is about counts alone.
-pub fn never_full(terms: &mut TermPool, operations: &[Operation]) -> SortedSet<MbarrierId> {
-    let drops = Drops::new(terms, operations);
-    let mut initial: SortedMap<MbarrierId, u32> = SortedMap::new();
-    let mut others = SortedSet::new();
-    for operation in operations {
-        match operation.kind {
-            OperationKind::Init { count } => {
-                let least = initial.entry(operation.object).or_insert(count);
-                *least = (*least).min(count);
-            }
-            OperationKind::Arrive { count: 1, expects: 0, no_complete: false, .. } => {}
-            OperationKind::Inval | OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => {}
-            _ => {
-                others.insert(operation.object);
-            }
-        }
-    }
-    let is_so = |(object, least): &(MbarrierId, u32)| {
-        drops.0.contains_key(object) && !others.contains(object) && drops.most(*object, &|_| true) < *least
-    };
-    initial.iter().map(|(&object, &least)| (object, least)).filter(is_so).map(|(object, _)| object).collect()
 }

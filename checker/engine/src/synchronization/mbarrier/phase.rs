@@ -20,7 +20,7 @@ use super::crowd::Crowd;
 use super::drops::Drops;
 use super::past::Past;
 use super::raised::Raised;
-use super::seen::{Essential, Knowledge, SeenBy};
+use super::seen::{Essential, Knowledge, SeenBy, meet, merge};
 use crate::event::{AgentId, MbarrierId, TermPool, TermRef};
 use crate::synchronization::barrier::{Arrival, PassedBarrier};
 use crate::synchronization::log::{FinalPhase, MbarrierLog, Operation, OperationKind};
@@ -97,6 +97,8 @@ pub struct Narrowed {
     pub seen: Vec<SeenBy>,
     /// Per try on final memory: which phase a wait by parity waits for.
     pub passes: Vec<Option<u32>>,
+    /// Whether no phase of an object can have more arrivals than it expects.
+    pub is_never_full: IndexVec<MbarrierId, bool>,
 }
 
 /// The intervals of all operations, and what surely comes before each.
@@ -124,7 +126,8 @@ pub fn narrow(
         of_operation.is_essential = narrowing.is_essential(index, &arrivals);
     }
     let passes = log.final_phases.iter().map(|last| narrowing.passes(last)).collect();
-    Narrowed { intervals: narrowing.intervals, seen, passes }
+    let is_never_full = narrowing.is_never_full(&arrivals);
+    Narrowed { intervals: narrowing.intervals, seen, passes, is_never_full }
 }
 
 /// What is known at a place.
@@ -553,6 +556,15 @@ impl<'a> Narrowing<'a> {
         arrivals
     }
 
+    /// Of which objects no phase can have more arrivals than it expects.
+    fn is_never_full(&self, arrivals: &SortedMap<(MbarrierId, u32), u64>) -> IndexVec<MbarrierId, bool> {
+        let is_so = |object| {
+            let mut of_phases = arrivals.range((object, 0)..=(object, u32::MAX));
+            !self.raised.has(object) && of_phases.all(|(&(_, phase), &all)| all <= self.least(object, phase))
+        };
+        self.expected.ids().map(is_so).collect()
+    }
+
     /// Whether the one phase of an arrival cannot be complete without it.
     fn is_essential(&self, index: usize, arrivals: &SortedMap<(MbarrierId, u32), u64>) -> bool {
         let object = self.operations[index].object;
@@ -727,15 +739,4 @@ impl<'a> Narrowing<'a> {
             }
         }
     }
-}
-
-fn merge(into: &mut Knowledge, other: &Knowledge) {
-    for (&object, &phases) in other {
-        let known = into.entry(object).or_default();
-        *known = (*known).max(phases);
-    }
-}
-
-fn meet(a: &Knowledge, b: &Knowledge) -> Knowledge {
-    a.iter().filter_map(|(&object, &phases)| Some((object, phases.min(*b.get(&object)?)))).collect()
 }

@@ -52,3 +52,16 @@ impl SeenBy {
         })
     }
 }
+
+/// Adds what somebody else knows.
+pub fn merge(into: &mut Knowledge, other: &Knowledge) {
+    for (&object, &phases) in other {
+        let known = into.entry(object).or_default();
+        *known = (*known).max(phases);
+    }
+}
+
+/// What both know.
+pub fn meet(a: &Knowledge, b: &Knowledge) -> Knowledge {
+    a.iter().filter_map(|(&object, &phases)| Some((object, phases.min(*b.get(&object)?)))).collect()
+}
