@@ -27,6 +27,10 @@ impl Decider<'_> {
         known: Assignment,
         goals: &[&Goal],
     ) -> Assignment {
+        // Who stops at the first thing that is found asks whether there is any, as trials of changes do, and shows none.
+        if self.config.limits.findings_max <= 1 {
+            return known;
+        }
         let mut extra = vec![goals.iter().map(|goal| goal.literal).collect::<Vec<Literal>>()];
         let allowance = self.allowance.part((self.allowance.used() / SHARE).max(STEPS_MIN));
         // What is found is an execution, and is looked at as any; that there is none is not said to anybody.
