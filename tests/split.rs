@@ -51,20 +51,24 @@ fn kernel(numbers: &mut Numbers) -> String {
     text + "}\n"
 }
 
+/// Kernels of a generator value by value, and as they are.
+fn by_value(kernel: fn(&mut Numbers) -> String) -> Switched {
+    Switched {
+        kernel,
+        on: Treatment::SPLIT,
+        off: Treatment::DEFAULT,
+        used: "value by value",
+        is_used: |on, off| on.split.is_some() && off.split.is_none(),
+    }
+}
+
 #[test]
 fn each_value_alone_gives_what_all_together_give() {
     const PLAN: Plan = Plan { n_programs: 300, first_seed: 0, salt: 61, n_memory_max: 9, progress: false };
     let features =
         [("loop", "for i"), ("branch", "if N > M"), ("assume", "assume"), ("reachable", "reachable")];
     let suite = Suite::new("split", PLAN, &features, &["violated", "proved", "value by value"]);
-    let switched = Switched {
-        kernel,
-        on: Treatment::SPLIT,
-        off: Treatment::DEFAULT,
-        used: "value by value",
-        is_used: |on, off| on.split.is_some() && off.split.is_none(),
-    };
-    switched.agree(&suite, &features);
+    by_value(kernel).agree(&suite, &features);
 }
 
 /// A statement of two threads of one or two CTAs about places that the parameters say.
@@ -125,14 +129,7 @@ fn indices_are_those_of_each_value() {
     let features =
         [("atomic", "atom."), ("barrier", "bar.sync"), ("two CTAs", "ctas: 2"), ("choice", "else")];
     let suite = Suite::new("indices", PLAN, &features, &["violated", "proved", "value by value"]);
-    let switched = Switched {
-        kernel: kernel_of_indices,
-        on: Treatment::SPLIT,
-        off: Treatment::DEFAULT,
-        used: "value by value",
-        is_used: |on, off| on.split.is_some() && off.split.is_none(),
-    };
-    switched.agree(&suite, &features);
+    by_value(kernel_of_indices).agree(&suite, &features);
 }
 
 fn checked(text: &str) -> Outcome {

@@ -510,12 +510,10 @@ impl<'a> Decider<'a> {
     /// Whether nothing is left to be asked once bounds are there, and an execution in turns shows what has to be possible. Somebody
     /// who wants to see formulas gets one all the same.
     fn is_closed(&self, problem: Problem<'_>) -> bool {
-        let Config { record, treatment, ref properties, .. } = *self.config;
+        let Config { record, treatment, .. } = *self.config;
         let is_shown = || {
-            let asks_for_end = properties.contains(&Property::Reachable)
-                || claims_of_the_end(self.config, problem.graph)
-                || assumes_unasked(self.config, problem.graph);
-            !asks_for_end || Settled::unstated(problem, treatment).reaches_all(problem.graph)
+            !asks_for_the_end(self.config, problem.graph)
+                || Settled::unstated(problem, treatment).reaches_all(problem.graph)
         };
         !record && treatment.interleave && closed_by_bounds(problem, |_, _| true) && is_shown()
     }
@@ -658,6 +656,13 @@ fn claims_of_the_end(config: &Config, graph: &EventGraph) -> bool {
     let asks = |property| config.properties.contains(&property);
     let is_claimed = graph.finals.iter().any(|goal| goal.kind == FinalKind::Assert);
     is_claimed && asks(Property::Assert) && !asks(Property::Reachable)
+}
+
+/// Whether some execution has to be known that runs to its end: somebody asks for one, or what is claimed is about it.
+fn asks_for_the_end(config: &Config, graph: &EventGraph) -> bool {
+    config.properties.contains(&Property::Reachable)
+        || claims_of_the_end(config, graph)
+        || assumes_unasked(config, graph)
 }
 
 /// Whether an `assume` may leave everything out, and nobody asks whether anything ends.

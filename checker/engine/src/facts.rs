@@ -208,7 +208,13 @@ impl Facts {
             }
         }
         if !graph.mbarriers.is_empty() {
-            self.ask_once(&PHASES, Need::PhasesInOrder, || needs::out_of_phase_order(model));
+            let because = || needs::out_of_phase_order(model);
+            self.ask_once(&PHASES, Need::PhasesInOrder, because);
+            // Phases say nothing there of who finds them full.
+            let is_said = graph.mbarriers.iter().any(|own| own.is_never_full);
+            if let Some(because) = because().filter(|_| is_said) {
+                self.withdraw(&NEVER_FULL, Need::PhasesInOrder, &because);
+            }
         }
         let n_unpromised = self.unpromised.len();
         self.unpromised.extend(unpromised(graph));
@@ -282,6 +288,7 @@ impl Facts {
         treatment.waits &= !self.is_off(&WAITS);
         treatment.cta_waits &= !self.is_off(&CTA_WAITS);
         treatment.prune_spins &= !self.is_off(&PRUNE_SPINS);
+        treatment.never_full &= !self.is_off(&NEVER_FULL);
         if self.is_off(&PHASES) {
             treatment.mbarrier_encoding = MbarrierEncoding::Order;
         }

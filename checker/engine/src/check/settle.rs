@@ -26,7 +26,7 @@ pub(super) fn settled_by_bounds(goal: Literal) -> Option<bool> {
 }
 
 /// Whether bounds leave nothing to be asked of whether anything goes wrong, so that there is no formula to state; of pairs that
-/// a flag may hold of, those of `is_asked` count.
+/// a flag may hold of, those of `is_asked_of` count.
 ///
 /// Sound: a goal that the encoder makes is of a pair that the bounds of a flag have, or of an obligation, a loop cut, a wait
 /// or a claim of the end, whose terms are no constants.

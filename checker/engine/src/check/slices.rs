@@ -7,7 +7,7 @@ use super::certain::{Certainty, Never, Of, certain};
 use super::decision::Decision;
 use super::prepare::{Unprepared, prepare, roots};
 use super::settle::closed_by_bounds;
-use super::{CheckError, Config, assumes_unasked, claims_of_the_end, is_unasked, not_followed, property_of};
+use super::{CheckError, Config, asks_for_the_end, is_unasked, not_followed, property_of};
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Encoding, Problem, Treatment, encode};
@@ -18,7 +18,7 @@ use crate::facts::{self, Facts};
 use crate::slice::{About, Piece, Plan};
 use crate::solve::{Assignment, Effort};
 use crate::unroll::n_threads;
-use crate::verdict::{Finding, Limit, Property, Statistics};
+use crate::verdict::{Finding, Limit, Statistics};
 use crate::witness::decode::decode;
 use crate::work::{self, Allowance};
 use fencepost_dsl::cat::memory_model::MemoryModel;
@@ -184,9 +184,7 @@ pub(super) fn look_at(
         return Ok(Sliced::Open(None));
     }
     let is_decided = run.decides_all(&mut plan, pieces, is_wide, &wide)? && never_hangs;
-    let is_asked = config.properties.contains(&Property::Reachable)
-        || claims_of_the_end(config, graph)
-        || assumes_unasked(config, graph);
+    let is_asked = asks_for_the_end(config, graph);
     let is_decided =
         is_decided && run.whole().is_some_and(|whole| !is_asked || treatment.interleave && whole.completes());
     let Run { statistics, mut effort, whole, rest, .. } = run;

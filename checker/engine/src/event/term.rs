@@ -641,7 +641,7 @@ impl TermPool {
                         let sum = self.constant(k.wrapping_add(y), width);
                         return self.arithmetic(inner, sum, TermKind::Add);
                     }
-                    if let Some(number) = self.is_extended(a, y, width) {
+                    if let Some(number) = self.sign_extended(a, y, width) {
                         return self.resize(number, width);
                     }
                 }

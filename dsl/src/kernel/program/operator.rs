@@ -27,7 +27,7 @@ impl BinaryOp {
 
     /// What it makes of two values of `width` bits, before that is cut to the width of the result. A division by zero gives all
     /// ones and its remainder the dividend; a shift by the width and more gives 0.
-    pub(crate) fn apply(self, left: u128, right: u128, width: Width) -> u128 {
+    pub fn apply(self, left: u128, right: u128, width: Width) -> u128 {
         match self {
             Self::Add => left.wrapping_add(right),
             Self::Subtract => left.wrapping_sub(right),

@@ -80,14 +80,12 @@ impl TermPool {
         self.and(is_least, is_most)
     }
 
-    /// The number of which this is the extension by its sign, if that is 0 for certain: `x` of `(x ^ sign) - sign`.
-    pub(super) fn is_extended(&self, flipped: TermRef, added: u128, width: Width) -> Option<TermRef> {
+    /// The number that is extended by its sign, if that is 0 for certain: `x` of `(x ^ sign) + added` that takes the sign away.
+    pub(super) fn sign_extended(&mut self, flipped: TermRef, added: u128, width: Width) -> Option<TermRef> {
         let TermKind::Resize(narrow) = *self.kind(flipped) else { return None };
-        let TermKind::BitXor(value, sign) = *self.kind(narrow) else { return None };
-        let sign = self.constant_value(sign)?;
+        let sign: u128 = 1 << (self.width(narrow) - 1);
         let takes_away = sign.wrapping_add(added) & mask(width) == 0;
-        (takes_away && self.is_sign(sign, value) && self.range(value).1 < sign && self.width(value) < width)
-            .then_some(value)
+        if takes_away && self.width(narrow) < width { self.unflipped(narrow) } else { None }
     }
 
     /// The number whose sign was turned over to compare it, if that is 0 for certain.
@@ -104,10 +102,6 @@ impl TermPool {
             }
             _ => None,
         }
-    }
-
-    fn is_sign(&self, sign: u128, value: TermRef) -> bool {
-        sign == 1 << (self.width(value) - 1)
     }
 
     /// A remainder, or what a mask leaves of a term, where what is known of the term tells.
@@ -156,24 +150,6 @@ mod tests {
 
     fn of(term: TermRef, value: impl Fn(usize) -> u128) -> Known {
         Known { term, values: (0..N).map(value).collect() }
-    }
-
-    /// What an operator of the language makes of numbers of this width.
-    fn applied(op: BinaryOp, a: u128, b: u128) -> u128 {
-        let all = (1 << WIDTH) - 1;
-        all & match op {
-            BinaryOp::Add => a + b,
-            BinaryOp::Subtract => a.wrapping_sub(b),
-            BinaryOp::Multiply => a * b,
-            BinaryOp::Divide => a.checked_div(b).unwrap_or(all),
-            BinaryOp::Remainder => a.checked_rem(b).unwrap_or(a),
-            BinaryOp::And => a & b,
-            BinaryOp::Or => a | b,
-            BinaryOp::Xor => a ^ b,
-            BinaryOp::ShiftLeft if b < u128::from(WIDTH) => a << b,
-            BinaryOp::ShiftRight if b < u128::from(WIDTH) => a >> b,
-            _ => 0,
-        }
     }
 
     /// Terms of all kinds, of terms of all kinds: what is folded has the value that it had, and each is in its interval.
@@ -248,7 +224,10 @@ mod tests {
                 }
                 which => {
                     let op = OPERATORS[which];
-                    Known { term: terms.binary(op, a.term, b.term), values: both(&|a, b| applied(op, a, b)) }
+                    Known {
+                        term: terms.binary(op, a.term, b.term),
+                        values: both(&|a, b| op.apply(a, b, WIDTH) & 63),
+                    }
                 }
             };
             let (min, max) = terms.range(made.term);
