@@ -4,7 +4,6 @@ use fencepost::{Options, Report, Source, Verdict, check};
 use fencepost_tests::compiled::{Change, changed, folder, text};
 use fencepost_tests::random::Numbers;
 use std::fs;
-use std::path::Path;
 
 /// The module that a kernel file imports.
 fn module_of(harness: &str) -> String {
@@ -792,39 +791,4 @@ fn tensor_maps_are_given_and_used_as_such() {
         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd2, {%r2, %r2}], [%r1];";
     wrong("param 0 = &map;", of_elements, "unsupported::instruction");
     wrong("param 0 = &map;", "ld.param.b32 %r3, [p+64];", "unsupported::ptx-parameter");
-}
-
-/// A matrix product whose threads all write and all read its tiles, at the size it was compiled for: too large for a formula of
-/// the whole, and each thread has to do with nearly all others. Where the published samples are.
-#[test]
-#[expect(clippy::print_stdout, reason = "the suite says what it could not look at")]
-fn tiles_that_all_threads_share_are_looked_at_place_by_place() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/ptx-samples/triton_matmul_sm80.ptx");
-    let Ok(module) = fs::read_to_string(path) else {
-        println!("there is no ../shared/ptx-samples: no matrix product to look at");
-        return;
-    };
-    let harness = "
-global a[2048]: u16;
-global b[2048]: u16;
-global c[4096]: u16;
-import \"k.ptx\" entry matmul as matmul {
-    launch { ctas: 1, block: 128 }
-    param 0 = &a; param 1 = &b; param 2 = &c;
-    param 3 = 64; param 4 = 64; param 5 = 32; param 6 = 0; param 7 = 0;
-    shared dynamic 24576;
-}
-";
-    let verdict_of = |module: String| {
-        let source = Source::text("k.fence", harness.to_owned()).with("k.ptx", module);
-        let report = check(source, &Options::default().repairs(false)).expect("it is checked");
-        (report.verdict(), report.findings().map(|finding| finding.code).collect::<Vec<_>>())
-    };
-    assert_eq!(verdict_of(module.clone()), (Verdict::Proved, vec![]));
-    // The barrier between the stores of the tiles and the reads of matrices.
-    let (before, behind) = module.split_once("ldmatrix").expect("it reads matrices");
-    let (before, between) = before.rsplit_once("bar.sync \t0;").expect("a barrier is before that");
-    let (verdict, codes) = verdict_of(format!("{before}{between}ldmatrix{behind}"));
-    assert_eq!(verdict, Verdict::Violated);
-    assert!(codes.iter().any(|code| code.starts_with("race::")), "{codes:?}");
 }

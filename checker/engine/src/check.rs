@@ -51,7 +51,7 @@ use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, FileId, Span};
 use prepare::{prepare, roots};
-use settle::{Settled, closed_by_bounds};
+use settle::{Settled, closed_by_bounds, properties_closed_by_bounds};
 use slices::Sliced;
 use std::sync::Arc;
 use unrolled::{Ungraphed, Unrolled, unrolled};
@@ -410,7 +410,9 @@ impl<'a> Decider<'a> {
             Some(_) => config.used_up(&all),
             None => Limit::Rest { limit: steps },
         };
-        let limit = if allowance.used_up().is_some() {
+        // Who asks only whether anything goes wrong knows.
+        let is_enough = config.limits.findings_max <= 1;
+        let limit = if is_enough || allowance.used_up().is_some() {
             spent()
         } else {
             self.allowance = allowance;
@@ -470,6 +472,10 @@ impl<'a> Decider<'a> {
         self.effort = effort;
         self.decision.statistics.microseconds.push(("bound", bound_us));
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
+        if !self.config.record {
+            let (properties, treatment) = (&self.config.properties, self.config.treatment);
+            self.decision.closed = properties_closed_by_bounds(problem, properties, treatment);
+        }
         if self.is_closed(problem) {
             self.decision.statistics.events = graph.events.len();
             self.decision.graph = graph;
@@ -511,10 +517,12 @@ impl<'a> Decider<'a> {
     /// who wants to see formulas gets one all the same.
     fn is_closed(&self, problem: Problem<'_>) -> bool {
         let Config { record, treatment, .. } = *self.config;
-        let is_shown = || {
-            !asks_for_the_end(self.config, problem.graph)
-                || Settled::unstated(problem, treatment).reaches_all(problem.graph)
-        };
+        let asks_for_the_end = asks_for_the_end(self.config, problem.graph);
+        if !asks_for_the_end && self.decision.closed.len() == self.config.properties.len() {
+            return true;
+        }
+        let is_shown =
+            || !asks_for_the_end || Settled::unstated(problem, treatment).reaches_all(problem.graph);
         !record && treatment.interleave && closed_by_bounds(problem, |_, _| true) && is_shown()
     }
 

@@ -17,6 +17,7 @@ pub(crate) mod operation;
 pub(crate) mod spa;
 pub(crate) mod support;
 pub(crate) mod term;
+pub(crate) mod values;
 
 pub use fencepost_dsl::cat::memory_model::BaseRelation;
 

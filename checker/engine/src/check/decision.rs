@@ -21,6 +21,8 @@ pub(super) struct Decision {
     /// Whether assumptions leave no execution at all, not even one that stops halfway.
     pub(super) excludes_all: bool,
     pub(super) limit: Option<Limit>,
+    /// Properties that hold by bounds, whatever limit stops the rest.
+    pub(super) closed: Vec<Property>,
     /// What stopped a larger bound, of which nothing else is kept.
     pub(super) raise_limit: Option<Limit>,
     /// An execution that breaks a rule of which nobody asked, and after which nothing has a meaning.
@@ -45,6 +47,7 @@ impl Decision {
             vacuity: Vec::new(),
             excludes_all: false,
             limit: None,
+            closed: Vec::new(),
             raise_limit: None,
             unasked: None,
             condition_witness: None,
@@ -122,6 +125,9 @@ impl Decision {
             && self.vacuity.contains(&Vacuity::NothingCompletes);
         if is_about_nothing || self.excludes_all && property != Property::Reachable {
             return Verdict::Vacuous;
+        }
+        if self.closed.contains(&property) {
+            return Verdict::Proved;
         }
         // An execution that gets there is one, whatever others do.
         if self.limit.is_some() || property != Property::Reachable && self.is_open() {

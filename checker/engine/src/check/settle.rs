@@ -6,8 +6,10 @@
 use crate::cnf::Literal;
 use crate::encode::goal::{GoalKind, ReachableGoal, is_asked};
 use crate::encode::{Encoding, Problem, Treatment};
-use crate::event::{EventGraph, EventId, FinalGoal, TermRef};
+use crate::event::{EventGraph, EventId, FinalGoal, Obligation, ObligationKind, TermRef};
+use crate::findings;
 use crate::relation::algebra::Value;
+use crate::verdict::Property;
 use crate::witness::interleaving::interleave;
 use crate::witness::recheck::recheck;
 use crate::witness::{Execution, Witness};
@@ -33,20 +35,76 @@ pub(super) fn settled_by_bounds(goal: Literal) -> Option<bool> {
 ///
 /// Needs: nothing. It is what the encoder does with bounds, before it does it.
 pub(super) fn closed_by_bounds(problem: Problem<'_>, is_asked_of: impl Fn(EventId, EventId) -> bool) -> bool {
-    let Problem { graph, model, table, .. } = problem;
-    let is = |term, value| graph.terms.constant_value(term) == Some(value);
-    let holds_nowhere = |flag: &Flag| match table.values.get(flag.term) {
-        Some(Value::Set(set)) => !set.may.iter().any(|event| is_asked_of(event, event)),
-        Some(Value::Relation(relation)) => !relation.may.pairs().any(|(a, b)| is_asked_of(a, b)),
-        None => false,
-    };
-    let asserts = |goal: &FinalGoal| goal.kind == FinalKind::Assert && !is(goal.condition, 1);
+    let Problem { graph, model, .. } = problem;
+    let asserts = |goal: &FinalGoal| goal.kind == FinalKind::Assert && !is(graph, goal.condition, 1);
     graph.blocked.is_empty()
         && graph.condition.is_none()
         && !graph.finals.iter().any(asserts)
-        && graph.cuts.iter().all(|cut| is(cut.guard, 0))
-        && graph.obligations.iter().all(|own| is(own.guard, 0) || is(own.condition, 1))
-        && model.flags.iter().filter(|flag| is_asked(flag, graph)).all(holds_nowhere)
+        && graph.cuts.iter().all(|cut| is(graph, cut.guard, 0))
+        && graph.obligations.iter().all(|own| is_met(graph, own))
+        && asked_flags(problem).all(|flag| holds_nowhere(problem, &model.flags[flag], &is_asked_of))
+}
+
+/// The properties of which bounds leave nothing to be asked, though they leave something of others: so what stops the rest does
+/// not stop them.
+///
+/// Sound: as for all of them. What ends a thread is asked of all properties: behind it nothing is followed, so none is proved
+/// while such a rule may be broken. Where executions are cut, or an assumption is not seen to be met, this says nothing.
+///
+/// Needs: nothing.
+pub(super) fn properties_closed_by_bounds(
+    problem: Problem<'_>,
+    properties: &[Property],
+    treatment: Treatment,
+) -> Vec<Property> {
+    let Problem { graph, model, .. } = problem;
+    let is_followed = graph.condition.is_none()
+        && graph.cuts.iter().all(|cut| is(graph, cut.guard, 0))
+        && graph.obligations.iter().all(|own| own.kind == ObligationKind::Assertion || is_met(graph, own));
+    if !is_followed {
+        return Vec::new();
+    }
+    let property = |flag: usize| findings::flag(&model.flags[flag].name).property();
+    let closed: Vec<(Property, bool)> = asked_flags(problem)
+        .map(|flag| (property(flag), holds_nowhere(problem, &model.flags[flag], &|_, _| true)))
+        .collect();
+    let is_closed = |own: Property| closed.iter().all(|&(property, is_closed)| property != own || is_closed);
+    if ![Property::Barrier, Property::Bounds].into_iter().all(is_closed) {
+        return Vec::new();
+    }
+    let has_no_other = |own: Property| match own {
+        Property::Race | Property::Barrier | Property::Bounds | Property::Lifetime => true,
+        Property::Deadlock => graph.blocked.is_empty(),
+        Property::Assert => graph.finals.is_empty() && graph.obligations.iter().all(|own| is_met(graph, own)),
+        Property::Reachable | Property::Condition => false,
+    };
+    let found = properties.iter().copied().filter(|&own| has_no_other(own) && is_closed(own));
+    let found: Vec<Property> = found.collect();
+    // Assumptions may leave nothing of which anything could be said.
+    let says_something =
+        found.is_empty() || !graph.assumes || Settled::unstated(problem, treatment).witness.is_some();
+    if says_something { found } else { Vec::new() }
+}
+
+fn is(graph: &EventGraph, term: TermRef, value: u128) -> bool {
+    graph.terms.constant_value(term) == Some(value)
+}
+
+fn is_met(graph: &EventGraph, own: &Obligation) -> bool {
+    is(graph, own.guard, 0) || is(graph, own.condition, 1)
+}
+
+fn asked_flags<'a>(problem: Problem<'a>) -> impl Iterator<Item = usize> + 'a {
+    let flags = problem.model.flags.iter().enumerate();
+    flags.filter(move |(_, flag)| is_asked(flag, problem.graph)).map(|(number, _)| number)
+}
+
+fn holds_nowhere(problem: Problem<'_>, flag: &Flag, is_asked_of: &impl Fn(EventId, EventId) -> bool) -> bool {
+    match problem.table.values.get(flag.term) {
+        Some(Value::Set(set)) => !set.may.iter().any(|event| is_asked_of(event, event)),
+        Some(Value::Relation(relation)) => !relation.may.pairs().any(|(a, b)| is_asked_of(a, b)),
+        None => false,
+    }
 }
 
 /// An execution that was made without the solver, if one was.

@@ -154,6 +154,10 @@ pub(super) fn look_at(
     if treatment.completing {
         run.in_turns();
     }
+    if run.has_enough() {
+        let (rest, found) = (run.rest.unwrap_or_else(|| Rest::of(allowance)), run.whole);
+        return Ok(Sliced::of_found(found.and_then(|whole| found_in(whole, config, rest))));
+    }
     let is_by_place = treatment.slices_by_place;
     let mut pieces = if is_by_place { None } else { plan.pieces(None, &run.allowance) };
     // What is tried at some cost leaves as much for the whole, if that can be looked at.
@@ -360,6 +364,11 @@ impl<'a> Run<'a> {
         self.whole.as_ref().map_or(0, Whole::n_found)
     }
 
+    /// Whether it was only asked whether anything goes wrong, and something does.
+    fn has_enough(&self) -> bool {
+        self.config.limits.findings_max <= 1 && self.n_found() > 0
+    }
+
     /// Whether no threads wait for each other for ever, but for a hang that was found.
     fn never_hangs(&mut self, plan: &Plan<'_>) -> Result<bool, CheckError> {
         let Some((without_memory, with_memory)) = plan.of_waits() else { return Ok(true) };
@@ -379,14 +388,19 @@ impl<'a> Run<'a> {
         // Whether there is a larger slice where something goes wrong, once that is asked.
         let mut widens = is_wide.then_some(false);
         let mut n_open = 0;
-        while at < pieces.len() {
-            let then = if widens == Some(false) { Then::Whole } else { Then::Wider };
+        while at < pieces.len() && !self.has_enough() {
+            let has_all = widens == Some(false) && pieces[at].cores.is_empty();
+            let then = if has_all { Then::Whole } else { Then::Wider };
             if self.is_fine(&pieces[at], then)? {
                 at += 1;
                 continue;
             }
             if self.rest.is_none() {
                 self.allowance = wide.extended(self.on_whole, self.all);
+            }
+            if let Some(wider) = plan.with_surroundings(&pieces[at], &self.allowance) {
+                pieces.splice(at..=at, wider);
+                continue;
             }
             if then == Then::Wider && *widens.get_or_insert_with(|| plan.widen()) {
                 let wrong = &pieces[at];
@@ -415,7 +429,7 @@ impl<'a> Run<'a> {
             }
             at += 1;
         }
-        Ok(n_open == 0)
+        Ok(n_open == 0 && !self.has_enough())
     }
 
     /// Whether nothing that a slice asks about happens in it, but for what an execution of the whole shows.

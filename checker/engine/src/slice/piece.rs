@@ -25,11 +25,17 @@ pub struct Piece {
     pub places: Option<Places>,
     /// The threads whose slices would be the same but for names.
     pub alike: Vec<AgentId>,
+    /// What it is made of, and those that are alike, where more of the surroundings of its threads could be taken along.
+    pub cores: Vec<Core>,
     pub about: About,
     /// Whose ends count for what is asked of the end.
     pub ending: SortedSet<AgentId>,
     /// Final bytes that are written by nobody who is left out.
     pub ends: SortedSet<UnknownId>,
+    /// Whether it has nobody but those it is about, and of values and guards only what is about them.
+    pub is_bare: bool,
+    /// Writes of values that nobody asks for: here they are any.
+    pub idle: SortedSet<EventId>,
     /// What holds of what is left, each a disjunction.
     pub constraints: Vec<Vec<Alternative>>,
     /// What is left of wide guards; of the rest nothing is known.
@@ -80,6 +86,16 @@ impl Places {
     }
 }
 
+/// What a slice around a place, or around a thread beside all places, is made of.
+#[derive(Clone)]
+pub struct Core {
+    pub centre: AgentId,
+    pub asked: SortedSet<AgentId>,
+    pub threads: SortedSet<AgentId>,
+    pub accesses: Vec<EventId>,
+    pub places: Places,
+}
+
 /// What is asked of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum About {
@@ -112,9 +128,12 @@ impl Piece {
             centre,
             places: None,
             alike: Vec::new(),
+            cores: Vec::new(),
             about: About::Threads,
             ending: SortedSet::new(),
             ends: SortedSet::new(),
+            is_bare: false,
+            idle: SortedSet::new(),
             constraints: Vec::new(),
             guards: SortedMap::new(),
             edges: Edges::default(),
@@ -169,6 +188,13 @@ impl Piece {
         }
     }
 
+    /// Where an event accesses memory and what it writes, if that is asked for.
+    pub fn terms_of_access(&self, whole: &EventGraph, id: EventId) -> impl Iterator<Item = TermRef> {
+        let access = whole.events[id].kind.access();
+        let value = access.map(|access| access.value).filter(|_| !self.idle.contains(&id));
+        access.map(|access| access.offset).into_iter().chain(value)
+    }
+
     /// The terms of the whole that the slice's graph has.
     fn terms(&self, whole: &EventGraph) -> Vec<TermRef> {
         if self.about == About::Waits {
@@ -180,7 +206,7 @@ impl Piece {
                 Some(conjuncts) => terms.extend(conjuncts),
                 None => terms.push(whole.events[id].guard),
             }
-            terms.extend(whole.events[id].kind.access().into_iter().flat_map(|own| [own.offset, own.value]));
+            terms.extend(self.terms_of_access(whole, id));
         }
         terms.extend(self.ending.iter().map(|&agent| whole.completed[agent]));
         terms.extend(self.constraints.iter().flatten().flat_map(Alternative::terms));
@@ -228,7 +254,11 @@ impl Piece {
                 None => event.guard = here.term(event.guard),
             }
             if let Some(access) = event.kind.access_mut() {
-                (access.offset, access.value) = (here.term(access.offset), here.term(access.value));
+                access.offset = here.term(access.offset);
+                access.value = match self.idle.contains(&id) {
+                    true => terms.fresh(whole.terms.width(access.value), UnknownKind::Elsewhere).1,
+                    false => here.term(access.value),
+                };
             }
             if let Role::Spin(unknown) = &mut event.role {
                 *unknown = here.unknown(*unknown).expect("a try of the slice has its unknown");

@@ -1,7 +1,9 @@
 //! Which slices a launch is cut into, so that everything that can go wrong is asked of one of them.
 
+mod growing;
 mod places;
 
+use self::growing::Growing;
 use super::constraints::{Constraints, unknowns_of};
 use super::kinds::{Kind, company, first_of_kinds, kinds, of_warps};
 use super::monotone::{Anchor, Candidates, Claims, claims};
@@ -10,9 +12,10 @@ use super::reach::{FAR, NEAR, Reach};
 use super::spots::Spots;
 use super::wide::WideGuards;
 use crate::event::support::Supports;
+use crate::event::values::Values;
 use crate::event::{
-    AgentId, BaseRelation, CtaId, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermKind,
-    TermPool, TermRef, UnknownId, UnknownKind,
+    AgentId, BaseRelation, CtaId, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermPool, TermRef,
+    UnknownKind,
 };
 use crate::relation::base::in_set;
 use crate::relation::dependency::decided_stores;
@@ -22,6 +25,7 @@ use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
 use std::collections::hash_map::Entry;
 use std::slice::from_ref;
 
@@ -76,6 +80,8 @@ pub struct Plan<'a> {
     /// For each event of a thread that a slice is around, the events of others that come first in a pair with it.
     after_shared: FxHashMap<EventId, Vec<EventId>>,
     decided_stores: FxHashMap<EventId, Vec<EventId>>,
+    doings: OnceCell<Doings>,
+    values: OnceCell<Values>,
 }
 
 impl<'a> Plan<'a> {
@@ -152,6 +158,8 @@ impl<'a> Plan<'a> {
             shared: Vec::new(),
             after_shared: FxHashMap::default(),
             decided_stores: grouped(decided_stores(graph, &mut Supports::default())),
+            doings: OnceCell::new(),
+            values: OnceCell::new(),
         };
         this.find_hubs();
         Some(this)
@@ -327,8 +335,8 @@ impl<'a> Plan<'a> {
         let mut asked: Vec<FxHashSet<(EventId, EventId)>> =
             vec![FxHashSet::default(); self.claims.candidates.len()];
         let mut seen: FxHashMap<Vec<u32>, Option<usize>> = FxHashMap::default();
-        let doings = Doings::new(self.graph);
-        seen.extend(known.map(|piece| (piece.key(self.graph, &doings), None)));
+        let doings = self.doings.get_or_init(|| Doings::new(self.graph));
+        seen.extend(known.map(|piece| (piece.key(self.graph, doings), None)));
         let mut pieces = self.of_finals()?;
         for centre in centres {
             let piece = self.around(centre)?;
@@ -344,7 +352,7 @@ impl<'a> Plan<'a> {
             }
             self.mark(&piece, &mut asked);
             // Where others' names are all over, slices are not alike, and large.
-            let key = piece.key(self.graph, &doings);
+            let key = piece.key(self.graph, doings);
             if key.len() > KEY_MAX {
                 return None;
             }
@@ -447,11 +455,12 @@ impl<'a> Plan<'a> {
     /// What has grown as a slice that asks of some threads what they alone do wrong; `None` if a read is there without all that
     /// it may read.
     fn asking(&self, growing: Growing<'_>, centre: AgentId, asked: SortedSet<AgentId>) -> Option<Piece> {
-        let kept = growing.kept;
+        let Growing { kept, idle, values, .. } = growing;
         if !self.has_all_sources(&kept) {
             return None;
         }
         let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
+        (piece.is_bare, piece.idle) = (values.is_some(), idle);
         let asked_terms = self.asked_terms(&piece.asked);
         self.constrain(&mut piece, asked_terms);
         let asked = |of: &SortedMap<AgentId, Vec<usize>>| -> Vec<usize> {
@@ -514,13 +523,14 @@ impl<'a> Plan<'a> {
         let graph = self.graph;
         for &id in &piece.kept {
             let event = &graph.events[id];
-            if !self.wide_guards.has(id) {
+            if !self.wide_guards.has(id, piece.is_bare) {
                 terms.push(event.guard);
             }
-            terms.extend(event.kind.access().into_iter().flat_map(|access| [access.offset, access.value]));
+            terms.extend(piece.terms_of_access(graph, id));
         }
         let (constraints, here) = self.constraints.about(unknowns_of(graph, terms));
-        (piece.constraints, piece.guards) = (constraints, self.wide_guards.left(&piece.kept, &here));
+        let wide = piece.kept.iter().copied().filter(|&id| self.wide_guards.has(id, piece.is_bare));
+        (piece.constraints, piece.guards) = (constraints, self.wide_guards.left(graph, wide, &here));
     }
 
     /// Who has to be there for what is asked, and is not.
@@ -554,112 +564,6 @@ impl<'a> Plan<'a> {
             let (before, after) = (&graph.events[from], &graph.events[event]);
             (from, counts && graph.terms.entails(after.guard, before.guard))
         })
-    }
-}
-
-/// A slice that takes in what it needs.
-struct Growing<'a> {
-    plan: &'a Plan<'a>,
-    threads: &'a SortedSet<AgentId>,
-    kept: SortedSet<EventId>,
-    /// Spots of which everything is kept, once they are looked at.
-    places: Vec<usize>,
-    known_places: SortedSet<usize>,
-    /// Terms that matter, to be looked at.
-    terms: Vec<TermRef>,
-    known_terms: FxHashSet<TermRef>,
-    /// Unknowns for final bytes that only they write.
-    ends: SortedSet<UnknownId>,
-}
-
-impl<'a> Growing<'a> {
-    fn new(plan: &'a Plan<'a>, threads: &'a SortedSet<AgentId>) -> Self {
-        Self {
-            plan,
-            threads,
-            kept: SortedSet::new(),
-            places: Vec::new(),
-            known_places: SortedSet::new(),
-            terms: Vec::new(),
-            known_terms: FxHashSet::default(),
-            ends: SortedSet::new(),
-        }
-    }
-
-    fn keep(&mut self, event: EventId) {
-        if self.kept.insert(event) {
-            let of_event = &self.plan.graph.events[event];
-            self.terms.push(of_event.guard);
-            self.terms
-                .extend(of_event.kind.access().into_iter().flat_map(|access| [access.offset, access.value]));
-        }
-    }
-
-    fn is_theirs(&self, event: EventId) -> bool {
-        self.plan.thread(event).is_some_and(|thread| self.threads.contains(&thread))
-    }
-
-    /// Whether everything that may write what a read may return is done by these threads.
-    fn is_written_by_them(&self, read: EventId) -> bool {
-        self.plan.spots.of.get(&read).is_none_or(|&spot| self.is_theirs_alone(spot))
-    }
-
-    fn is_theirs_alone(&self, spot: usize) -> bool {
-        let is_theirs =
-            |thread: &Option<AgentId>| thread.is_some_and(|thread| self.threads.contains(&thread));
-        self.plan.writers[spot].iter().all(is_theirs)
-    }
-
-    fn grow(&mut self) {
-        loop {
-            while let Some(place) = self.places.pop() {
-                if self.known_places.insert(place) {
-                    self.look_at(place);
-                }
-            }
-            let Some(term) = self.terms.pop() else { break };
-            if !self.known_terms.insert(term) {
-                continue;
-            }
-            let terms = &self.plan.graph.terms;
-            self.terms.extend(terms.operands(term));
-            let TermKind::Unknown(unknown) = *terms.kind(term) else { continue };
-            match terms.unknown(unknown).kind {
-                UnknownKind::Read(read) | UnknownKind::ReadsLast(read)
-                    if self.is_theirs(read) && self.is_written_by_them(read) =>
-                {
-                    self.places.extend(self.plan.spots.of.get(&read));
-                }
-                ref kind @ UnknownKind::FinalValue { .. } => {
-                    let spots = self.plan.final_spots(kind);
-                    if spots.iter().all(|&spot| self.is_theirs_alone(spot)) {
-                        self.ends.insert(unknown);
-                        self.places.extend(spots);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Keeps what they do near a spot: all writes, and the reads whose sources all are theirs.
-    fn look_at(&mut self, place: usize) {
-        let plan = self.plan;
-        for &spot in &plan.spots.spots[place].near {
-            let of_spot = &plan.spots.spots[spot];
-            for &write in &of_spot.writers {
-                if self.is_theirs(write) {
-                    self.keep(write);
-                }
-            }
-            for &read in &of_spot.readers {
-                if self.is_theirs(read) && self.is_written_by_them(read) {
-                    self.keep(read);
-                    // What it may read, to its last byte.
-                    self.places.push(spot);
-                }
-            }
-        }
     }
 }
 

@@ -483,10 +483,10 @@ impl Writer<'_> {
         };
         let mut fields = Vec::with_capacity(32);
         match &event.kind {
-            EventKind::Init(access) => self.access(0, access, &mut fields),
-            EventKind::Read(access) => self.access(1, access, &mut fields),
-            EventKind::Write(access) => self.access(2, access, &mut fields),
-            EventKind::Spa(SpaEvent::InvalidateLine(access)) => self.access(3, access, &mut fields),
+            EventKind::Init(access) => self.access(id, 0, access, &mut fields),
+            EventKind::Read(access) => self.access(id, 1, access, &mut fields),
+            EventKind::Write(access) => self.access(id, 2, access, &mut fields),
+            EventKind::Spa(SpaEvent::InvalidateLine(access)) => self.access(id, 3, access, &mut fields),
             EventKind::Mbarrier(operation) => {
                 let location = self.location(self.graph.mbarriers[operation.object].location);
                 let (object, _) = self.mbarriers.of(operation.object);
@@ -513,7 +513,7 @@ impl Writer<'_> {
         self.line(About::Event, &fields);
     }
 
-    fn access(&mut self, kind: u32, access: &Access, fields: &mut Vec<u32>) {
+    fn access(&mut self, id: EventId, kind: u32, access: &Access, fields: &mut Vec<u32>) {
         fields.push(kind);
         let offset = self.graph.terms.constant_value(access.offset);
         match offset.and_then(|offset| u32::try_from(offset).ok()) {
@@ -526,8 +526,9 @@ impl Writer<'_> {
                 fields.extend([1, self.location(access.location), count(offset)]);
             }
         }
-        let value = self.term(access.value);
-        fields.extend([access.mapping, access.proxy as u32, access.width_bytes, count(value)]);
+        let value = (!self.piece.idle.contains(&id)).then(|| self.term(access.value));
+        fields.extend([access.mapping, access.proxy as u32, access.width_bytes]);
+        fields.extend(optional(value));
         fields.extend([access.sem as u32, access.scope as u32, access.atomic as u32]);
     }
 

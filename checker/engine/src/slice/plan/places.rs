@@ -6,14 +6,21 @@
 //! what few write, each reader is looked at with the writers. All else that can go wrong is asked of slices around threads,
 //! without the tiles: obligations, loop cuts, and pairs that are not of one place.
 //!
-//! Sound: as for slices around threads (see [`crate::slice`]). Each pair that a flag can hold of is asked of a slice that has
-//! both, or there are no slices; that is counted here.
+//! At first such a slice is bare: it has just the threads that it is about, values that nobody asks for are any, and of what
+//! many threads start together it is not said that all have come there. Where something goes wrong in it, it is made again with
+//! those by whom threads know of each other and with all that is known: one more look where that was needed, and a tenth of the
+//! work where it was not.
+//!
+//! Sound: as for slices around threads (see [`crate::slice`]); what a write of an unknown value stands for is any value, as of one
+//! that was read elsewhere. Each pair that a flag can hold of is asked of a slice that has both, or there are no slices; that is
+//! counted here.
 //!
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
 //! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags), as those do.
 
-use super::super::piece::{Doings, Piece, Place, Places};
+use super::super::piece::{Core, Doings, Piece, Place, Places};
 use super::{ATTEMPTS_MAX, Candidates, Growing, KEY_MAX, Plan};
+use crate::event::values::Values;
 use crate::event::{AgentId, EventId};
 use crate::work::{self, Allowance, Work};
 use fencepost_dsl::IndexVec;
@@ -27,24 +34,36 @@ const TOGETHER_MAX: usize = 16;
 /// Pairs that are gone through.
 const PAIRS_MAX: usize = 4_000_000;
 
+/// Who is in a slice besides those it is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Surroundings {
+    /// Nobody, but for those without whom it would say nothing.
+    None,
+    /// Those by whom its threads know of each other.
+    All,
+}
+
 /// Slices that differ, so far.
 struct Found<'p> {
     plan: &'p Plan<'p>,
     allowance: &'p Allowance,
-    doings: Doings,
     seen: FxHashMap<Vec<u32>, usize>,
     pieces: Vec<Piece>,
 }
 
-impl Found<'_> {
+impl<'p> Found<'p> {
+    fn new(plan: &'p Plan<'p>, allowance: &'p Allowance) -> Self {
+        Self { plan, allowance, seen: FxHashMap::default(), pieces: Vec::new() }
+    }
+
     /// Adds one, unless it is alike to one that is there; `None` if it is no smaller than the whole, or nothing more may be spent.
-    fn add(&mut self, piece: Piece) -> Option<()> {
+    fn add(&mut self, mut piece: Piece) -> Option<()> {
         let graph = self.plan.graph;
         work::count(Work::Sliced, piece.kept.len());
         if self.allowance.used_up().is_some() || piece.kept.len() * 2 > graph.events.len() {
             return None;
         }
-        let key = piece.key(graph, &self.doings);
+        let key = piece.key(graph, self.plan.doings());
         if key.len() > KEY_MAX {
             return None;
         }
@@ -53,11 +72,14 @@ impl Found<'_> {
                 new.insert(self.pieces.len());
                 self.pieces.push(piece);
             }
-            // Of places nobody asks whose they are.
-            Entry::Occupied(known) if piece.asked.contains(&piece.centre) => {
-                self.pieces[*known.get()].alike.push(piece.centre);
+            Entry::Occupied(known) => {
+                let known = &mut self.pieces[*known.get()];
+                // Of places nobody asks whose they are.
+                if piece.asked.contains(&piece.centre) {
+                    known.alike.push(piece.centre);
+                }
+                known.cores.append(&mut piece.cores);
             }
-            Entry::Occupied(_) => {}
         }
         Some(())
     }
@@ -72,13 +94,7 @@ impl Plan<'_> {
         }
         let (of, accesses) = self.places();
         let places = Places { of: Arc::new(of), only: None };
-        let mut found = Found {
-            plan: self,
-            allowance,
-            doings: Doings::new(self.graph),
-            seen: FxHashMap::default(),
-            pieces: self.of_finals()?,
-        };
+        let mut found = Found { pieces: self.of_finals()?, ..Found::new(self, allowance) };
         let mut of_place: Vec<SortedSet<(EventId, EventId)>> = vec![SortedSet::new(); accesses.len()];
         for pair in self.claims.candidates.iter().flat_map(Candidates::pairs) {
             if let Some(place) = places.shared(pair) {
@@ -94,6 +110,22 @@ impl Plan<'_> {
             found.add(self.around_beside(thread, &asked, &places)?)?;
         }
         Some(found.pieces)
+    }
+
+    /// The same slice with those by whom its threads know of each other, and those that are alike; `None` if they are there.
+    pub fn with_surroundings(&self, piece: &Piece, allowance: &Allowance) -> Option<Vec<Piece>> {
+        if piece.cores.is_empty() {
+            return None;
+        }
+        let mut found = Found::new(self, allowance);
+        for core in &piece.cores {
+            found.add(self.of_core(core, Surroundings::All)?)?;
+        }
+        Some(found.pieces)
+    }
+
+    fn doings(&self) -> &Doings {
+        self.doings.get_or_init(|| Doings::new(self.graph))
     }
 
     /// Where each event is, and the accesses of each place.
@@ -152,7 +184,9 @@ impl Plan<'_> {
                 .filter(|&id| self.thread(id).is_some_and(|thread| group.contains(&thread)))
                 .collect();
             let centre = *group.iter().next()?;
-            let piece = self.of_accesses((centre, SortedSet::new()), group, &accesses, places)?;
+            let places = places.clone();
+            let core = Core { centre, asked: SortedSet::new(), threads: group, accesses, places };
+            let piece = self.of_core(&core, Surroundings::None)?;
             open.retain(|&(a, b)| !(piece.has(a) && piece.has(b)));
             found.add(piece)?;
         }
@@ -196,30 +230,32 @@ impl Plan<'_> {
         let threads = asked.iter().filter_map(|&event| self.thread(event)).chain([centre]).collect();
         let is_access = |id: &&EventId| self.graph.events[**id].kind.access().is_some();
         let accesses: Vec<EventId> = asked.iter().filter(is_access).copied().collect();
-        let centre = (centre, SortedSet::from_iter([centre]));
-        let piece = self.of_accesses(centre, threads, &accesses, places)?;
+        let places = places.clone();
+        let core = Core { centre, asked: SortedSet::from_iter([centre]), threads, accesses, places };
+        let piece = self.of_core(&core, Surroundings::None)?;
         asked.iter().all(|&event| piece.has(event)).then_some(piece)
     }
 
     /// Of some threads what is no access, some accesses with all that these threads do at their places, and what that depends on.
-    fn of_accesses(
-        &self,
-        (centre, asked): (AgentId, SortedSet<AgentId>),
-        mut threads: SortedSet<AgentId>,
-        accesses: &[EventId],
-        places: &Places,
-    ) -> Option<Piece> {
-        let warps: SortedSet<u32> =
-            threads.iter().map(|&agent| self.graph.hierarchy.warp_of(agent)).collect();
-        threads.extend(warps.iter().filter_map(|warp| self.of_warp.get(warp)).flatten());
-        self.add_delegates(&mut threads);
-        self.add_company(&mut threads);
+    fn of_core(&self, core: &Core, surroundings: Surroundings) -> Option<Piece> {
+        let Core { centre, asked, accesses, places, .. } = core;
+        let mut threads = core.threads.clone();
+        if surroundings == Surroundings::All {
+            let warps: SortedSet<u32> =
+                threads.iter().map(|&agent| self.graph.hierarchy.warp_of(agent)).collect();
+            threads.extend(warps.iter().filter_map(|warp| self.of_warp.get(warp)).flatten());
+            self.add_delegates(&mut threads);
+            self.add_company(&mut threads);
+        }
         for _ in 0..ATTEMPTS_MAX {
             if threads.len() > self.reach.threads_max {
                 return None;
             }
             let mut growing = Growing::new(self, &threads);
-            growing.terms = self.asked_terms(&asked);
+            growing.terms = self.asked_terms(asked);
+            if surroundings == Surroundings::None {
+                growing.values = Some(self.values.get_or_init(|| Values::new(self.graph)));
+            }
             self.of_nobody.iter().for_each(|&event| growing.keep(event));
             for &event in threads.iter().flat_map(|thread| &self.events[thread]) {
                 if self.graph.events[event].kind.access().is_none() {
@@ -231,8 +267,11 @@ impl Plan<'_> {
                 growing.places.extend(self.spots.of.get(&access));
             }
             growing.grow();
-            let mut piece = self.asking(growing, centre, asked.clone())?;
+            let mut piece = self.asking(growing, *centre, asked.clone())?;
             piece.places = Some(places.clone());
+            if surroundings == Surroundings::None {
+                piece.cores = vec![core.clone()];
+            }
             match self.missing(&piece) {
                 Ok(()) => return Some(piece),
                 Err(Some(another)) if threads.insert(another) => {}
