@@ -183,6 +183,8 @@ pub(crate) struct RepairReport {
     pub(crate) others: Vec<EditReport>,
     /// Properties that are still violated with all of them.
     stays: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open: Vec<&'static str>,
     /// Whether it was checked within the loop bound only.
     within_bound: bool,
     /// For how many launches of the kernel it was checked.
@@ -432,6 +434,7 @@ fn repair_report(sources: &SourceMap, repair: &Repair) -> RepairReport {
         edits: edits(sources, &repair.edits),
         others: edits(sources, &repair.others),
         stays: repair.stays.iter().map(|property| property.name()).collect(),
+        open: repair.open.iter().map(|property| property.name()).collect(),
         within_bound: repair.within_bound,
         launches: repair.n_launches,
         parameters: parameters(&repair.values),

@@ -181,6 +181,15 @@ impl Words<'_> {
         } else {
             "checked"
         };
+        if !repair.open.is_empty() {
+            let open: Vec<&str> =
+                repair.open.iter().map(|&own| super::wording::property(own, false)).collect();
+            return format!(
+                "{checked}: {with} this is gone{bound}{launches}; of the rest ({}) no answer came within the work that a help \
+                 may take",
+                open.join(", ")
+            );
+        }
         if repair.stays.is_empty() {
             return format!("{checked}: {with} nothing is violated{bound}{launches}");
         }

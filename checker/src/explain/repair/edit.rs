@@ -113,6 +113,8 @@ pub struct Repair {
     pub others: Vec<Edit>,
     /// Properties of the launch that are still broken; none, if nothing is.
     pub stays: Vec<Property>,
+    /// Properties of which no answer came with it; what was found is gone.
+    pub open: Vec<Property>,
     /// Only for executions within the loop bound.
     pub within_bound: bool,
     /// For how many launches of the kernel it was checked.
@@ -126,7 +128,7 @@ pub struct Repair {
 impl Repair {
     /// Whether nothing is violated with it.
     pub fn is_complete(&self) -> bool {
-        self.stays.is_empty()
+        self.stays.is_empty() && self.open.is_empty()
     }
 }
 

@@ -7,11 +7,13 @@ use fencepost_dsl::kernel::program::Kernel;
 
 /// Steps of a try, as a multiple of those of the check, and at least.
 const TRY_STEPS: (u64, u64) = (3, 3_000_000);
+/// Steps of a first look at a change.
+const LOOK_STEPS: (u64, u64) = (1, 3_000_000);
 /// Steps that all tries of a launch may take: as a multiple of those of its check, and however short that was.
-const ALL_STEPS: (u64, u64) = (10, 72_000_000);
+const ALL_STEPS: (u64, u64) = (12, 76_000_000);
 /// … of which so much is for what is tried at first, each try within [`TRY_STEPS`]; the rest is for those that were not
 /// decided, since a proof may take many times what it takes to find something violated.
-const FIRST_STEPS: (u64, u64) = (10, 12_000_000);
+const FIRST_STEPS: (u64, u64) = (12, 12_000_000);
 /// The same of compiled kernels, whose changes are few words and statements, so that what is to be found is found soon: of a
 /// try, and of all.
 const COMPILED_TRY: (u64, u64) = (8, 60_000_000);
@@ -81,6 +83,14 @@ pub(super) fn of_try(kernel: &Kernel, outcome: &Outcome) -> u64 {
         () => TRY_STEPS,
     };
     times(try_steps, own_steps(outcome)).saturating_add(of_events(outcome, OF_AN_EVENT[0]))
+}
+
+/// The same of a first look, after which what is not decided is asked again.
+pub(super) fn of_look(kernel: &Kernel, outcome: &Outcome) -> u64 {
+    if is_one_execution(outcome) || is_compiled(kernel) {
+        return of_try(kernel, outcome);
+    }
+    times(LOOK_STEPS, own_steps(outcome)).saturating_add(of_events(outcome, OF_AN_EVENT[0] / 4))
 }
 
 /// What the first round of tries may take.

@@ -4,6 +4,10 @@
 //! does, one that takes some findings away and adds none is kept, and others are looked for with it in place. What is
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
+mod so_far;
+mod undecided;
+
+use self::so_far::SoFar;
 use super::super::explanation::Explanation;
 use super::edit::{Edit, EditKind, Repair, Tries};
 use super::effect::{Where, Wrong, only_hides};
@@ -28,7 +32,7 @@ use fencepost_dsl::sorted::{SortedMap, SortedSet};
 /// Single changes looked at per launch.
 const SINGLES_MAX: usize = 128;
 /// … of which so many are checked: most are known not to mend from an execution that was found.
-const CHECKED_MAX: usize = 40;
+const CHECKED_MAX: usize = 48;
 /// … of which so many are looked at more closely, if none mends everything.
 const PARTIAL_MAX: usize = 4;
 /// Changes tried beside one that mends a part, for each finding that is left.
@@ -37,8 +41,9 @@ const SECONDS_MAX: usize = 8;
 const BETTER_MAX: usize = 24;
 /// Executions that changes have left and that are kept for the next ones.
 const LEFT_OVER_MAX: usize = 6;
-/// Changes that were not decided and are tried again.
-const AGAIN_MAX: usize = 6;
+/// Changes of which no answer came soon and that are asked again, and with all that is left.
+const AGAIN_MAX: usize = 16;
+const LAST_MAX: usize = 6;
 
 /// What a repair is for.
 #[derive(Clone, Copy)]
@@ -159,10 +164,7 @@ impl Search<'_> {
         by_finding: &[Vec<Proposal>],
     ) -> Result<Vec<Option<Repair>>, CheckError> {
         let mut promising: Vec<(usize, &Proposal)> = Vec::new();
-        let mut here_only: Option<Repair> = None;
-        // What mends everything, and has some read see what it had better not.
-        let mut second: Option<(Repair, usize)> = None;
-        let mut undecided: Vec<&Proposal> = Vec::new();
+        let mut so_far = SoFar::default();
         let first = effort::at_first(self.outcome);
         // What no answer comes of soon is asked again with what is left then.
         let first = if self.has_looked_for_more() { first.min(self.allowance.left() / 2) } else { first };
@@ -174,9 +176,9 @@ impl Search<'_> {
                 self.tries.n_untried = all.len() - number;
                 break;
             }
-            if let Some((_, tried)) = &mut second {
-                *tried += 1;
-                if *tried > BETTER_MAX {
+            if so_far.second.is_some() {
+                so_far.n_behind += 1;
+                if so_far.n_behind > BETTER_MAX {
                     break;
                 }
             }
@@ -199,7 +201,7 @@ impl Search<'_> {
             }
             n_checked += 1;
             // What has mended another launch may take all there is.
-            let most = if proposal.rank == 0 { self.allowance.left() } else { self.most() };
+            let most = if proposal.rank == 0 { self.allowance.left() } else { self.soon() };
             let tried = self.attempt_on(&changed, &variant, 1, most)?;
             let Some(mut done) = tried else { continue };
             if let (Some((graph, witness)), Some(key)) = (done.found.take(), done.left.first()) {
@@ -207,21 +209,17 @@ impl Search<'_> {
                 self.left_over.insert(0, LeftOver { graph, witness, key: key.clone() });
             }
             if done.verdict.is_proof() {
-                match self.mends(proposal, done.verdict)? {
-                    Some(repair) if repair.n_launches == self.n_launches() => {
-                        if self.keeps_better(&proposal.edits)? {
-                            let repair = self.smaller(repair)?;
-                            return Ok(self.for_all(&repair));
-                        }
-                        second.get_or_insert((repair, 0));
-                    }
-                    Some(repair) => _ = here_only.get_or_insert(repair),
-                    None => {}
+                // Of what is likelier no answer may have come so soon.
+                if let Some(repairs) = self.ask_again(&mut so_far, AGAIN_MAX)? {
+                    return Ok(repairs);
+                }
+                if let Some(repairs) = self.settle(proposal, done.verdict, &mut so_far)? {
+                    return Ok(repairs);
                 }
                 continue;
             }
             if done.verdict == Verdict::Inconclusive {
-                undecided.push(proposal);
+                so_far.undecided.push((proposal, most));
             }
             let is_known = |key: &Key| self.keys.contains(key);
             let misses = |key: &Key| *key == self.keys[target];
@@ -238,32 +236,39 @@ impl Search<'_> {
                 promising.push((target, proposal));
             }
         }
-        if let Some((repair, _)) = second {
+        if let Some(repair) = so_far.second {
             return Ok(self.for_all(&repair));
         }
-        if here_only.is_none() {
+        let mut ended: Option<Vec<Option<Repair>>> = None;
+        if so_far.here_only.is_none() {
+            if let Some(repairs) = self.ask_again(&mut so_far, AGAIN_MAX)? {
+                return Ok(repairs);
+            }
+            let undecided: Vec<&Proposal> = so_far.undecided.iter().map(|&(own, _)| own).collect();
             self.tries.n_undecided = undecided.len();
-            for proposal in undecided.into_iter().take(AGAIN_MAX) {
+            ended = self.ended(&undecided)?;
+            for proposal in undecided.into_iter().take(LAST_MAX) {
                 let most = self.allowance.left();
                 let tried = self.attempt_for(&proposal.edits, &self.outcome.launch, 1, most)?;
                 let Some(done) = tried.filter(|done| done.verdict != Verdict::Inconclusive) else { continue };
                 self.tries.n_undecided -= 1;
                 if done.verdict.is_proof()
-                    && let Some(repair) = self.mends(proposal, done.verdict)?
+                    && let Some(repairs) = self.settle(proposal, done.verdict, &mut so_far)?
                 {
-                    if repair.n_launches == self.n_launches() {
-                        return Ok(self.for_all(&repair));
-                    }
-                    here_only.get_or_insert(repair);
+                    return Ok(repairs);
+                }
+                if so_far.here_only.is_some() {
                     break;
                 }
             }
         }
-        if let Some(repair) = here_only {
+        if let Some(repair) = so_far.here_only {
             self.job.texts.suggest(&self.job.kernel.name, &repair.edits);
             return Ok(vec![Some(repair); self.keys.len()]);
         }
-        self.in_parts(&promising, by_finding)
+        let in_parts = self.in_parts(&promising, by_finding)?;
+        let is_mended = in_parts.iter().any(Option::is_some);
+        Ok(ended.filter(|_| !is_mended).unwrap_or(in_parts))
     }
 
     /// What is wrong with a change, if an execution that is known does the same wrong with it: the one that the change is meant
@@ -579,6 +584,7 @@ impl Search<'_> {
             edits: edits.to_vec(),
             others: Vec::new(),
             stays: Vec::new(),
+            open: Vec::new(),
             within_bound,
             n_launches,
             fails_elsewhere,
@@ -598,6 +604,11 @@ impl Search<'_> {
     /// The steps that a try may take.
     fn most(&self) -> u64 {
         effort::of_try(self.job.kernel, self.outcome)
+    }
+
+    /// Those of a first look at a change: most that mend nothing are known by then, and the others are asked again.
+    fn soon(&self) -> u64 {
+        effort::of_look(self.job.kernel, self.outcome)
     }
 
     /// A check of the changed program; `None` if there is none.
@@ -703,10 +714,7 @@ impl Search<'_> {
             && (self.has_looked_for_more() || is_long)
             && !effort::is_one_execution(self.outcome)
         {
-            let mut properties: Vec<Property> = self.keys.iter().map(|(property, _)| *property).collect();
-            properties.sort_unstable();
-            properties.dedup();
-            let own = Config { properties, ..config.clone() };
+            let own = Config { properties: self.properties(), ..config.clone() };
             let stays = self.checked(texts, of, &own)?;
             let verdict = stays.as_ref().map(|tried| tried.verdict);
             if verdict == Some(Verdict::Violated) || is_long && !verdict.is_some_and(Verdict::is_proof) {

@@ -68,6 +68,7 @@ pub fn assigned(
             edits: parts[own].0.clone(),
             others: others.cloned().collect(),
             stays: stays.clone(),
+            open: Vec::new(),
             within_bound,
             n_launches: 1,
             fails_elsewhere: false,
