@@ -52,6 +52,7 @@ mod sites;
 mod spa;
 mod streams;
 mod syntax;
+mod taken_back;
 mod text;
 mod turns;
 mod uses;

@@ -13,6 +13,7 @@ use super::key::Key;
 use super::places::names;
 use super::shares;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
+use super::taken_back;
 use super::text::Texts;
 use crate::check::CheckError;
 use crate::event::EventGraph;
@@ -77,6 +78,9 @@ pub fn only_hides(
     if let Some((of_old, of_new)) = events
         && shares::parts((old.sources(), &old.syntax, of_old), (new.sources(), &new.syntax, of_new))
     {
+        return Ok(true);
+    }
+    if events.is_some_and(|(of_old, of_new)| taken_back::less(of_old, of_new)) {
         return Ok(true);
     }
     let (waited, waits) = (old.waited_for(), new.waited_for());
