@@ -72,11 +72,20 @@ fn every_example_has_the_same_verdicts_with_each_optimisation_off() {
     assert!(files.len() > 100, "the examples were found");
     let (ptx, spa) = (model(&[]), spa_model(&[]));
     let (is_due, steps_max) = (due(), if runs_all() { u64::MAX } else { STEPS_MAX });
-    let (mut n_compared, mut n_capped) = (0, 0);
+    let (mut n_compared, mut n_capped, mut n_closed) = (0, 0, 0);
     for (number, path) in files.iter().enumerate() {
         let program = load(path);
         let model = model_for(&program, &ptx, &spa);
         let expected = judgements(&outcomes_of(&program, model, &config(Treatment::DEFAULT)), model);
+        // Of what is proved before there is a formula, that is so whatever stops the rest.
+        let limits = Limits { clauses_max: 1, ..Limits::default() };
+        let stopped = Config { limits, budget: steps_max, ..config(Treatment::DEFAULT) };
+        for (outcome, (own, ..)) in outcomes_of(&program, model, &stopped).iter().zip(&expected) {
+            for told in outcome.properties.iter().filter(|(_, verdict)| *verdict == Verdict::Proved) {
+                assert!(own.contains(told), "{}: {told:?} with one clause", path.display());
+                n_closed += usize::from(outcome.limit.is_some());
+            }
+        }
         for (switch, &(name, treatment)) in Treatment::ONE_OFF.iter().enumerate() {
             if !is_due(number, switch) {
                 continue;
@@ -92,7 +101,10 @@ fn every_example_has_the_same_verdicts_with_each_optimisation_off() {
             assert_eq!(judgements(&found, model), expected, "{} without {name}", path.display());
         }
     }
-    println!("treatments: {n_compared} runs compared, {n_capped} stopped at a cap");
+    println!(
+        "treatments: {n_compared} runs compared, {n_capped} stopped at a cap, {n_closed} closed by bounds"
+    );
+    assert!(n_closed > 500, "{n_closed} closed by bounds");
     assert!(
         n_compared >= files.len() && n_capped * 10 < n_compared,
         "{n_capped} stopped, {n_compared} compared"
