@@ -32,6 +32,26 @@ fn is_missed(harness: &str, module: &str, (what, place): (&str, &str), code: &st
     assert!(codes.iter().any(|own| own.starts_with(code)), "without {what}: {codes:?}");
 }
 
+/// The harness of an entry that is given tensor maps, each by its parameter, the rows of its tensor and those of a box, and
+/// numbers; of `n` parameters all others are 0.
+fn of_maps(entry: &str, block: u32, maps: &[(u32, [u32; 2])], numbers: &[(u32, u32)], n: u32) -> String {
+    let (mut objects, mut settings) = (String::new(), String::new());
+    for at in 0..n {
+        let value = match maps.iter().find(|(map, _)| *map == at) {
+            Some((_, [rows, of_box])) => {
+                objects += &format!("global t{at}[{rows}][256]: u16 = 0;\n");
+                objects += &format!("param m{at}: tensormap of t{at}[{of_box}, 64];\n");
+                format!("&m{at}")
+            }
+            None => numbers.iter().find(|(number, _)| *number == at).map_or(0, |own| own.1).to_string(),
+        };
+        settings += &format!("    param {at} = {value};\n");
+    }
+    let import = format!("import \"k.ptx\" entry {entry} as {entry}");
+    let launch = format!("launch {{ ctas: 1, block: {block} }}");
+    format!("{objects}{import} {{\n    {launch}\n{settings}    shared dynamic 196608;\n}}\n")
+}
+
 #[test]
 fn a_product_from_registers() {
     let Some(module) = sample("triton_matmul_sm80.ptx") else { return };
@@ -56,24 +76,8 @@ import \"k.ptx\" entry matmul as matmul {
 #[test]
 fn a_product_of_a_warpgroup() {
     let Some(module) = sample("matmul_ws_sm90.ptx") else { return };
-    let rest = [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 18, 19].map(|at| format!("    param {at} = 0;\n"));
-    let harness = format!(
-        "
-global a[512][256]: u16 = 0;
-param of_a: tensormap of a[128, 64];
-global b[512][256]: u16 = 0;
-param of_b: tensormap of b[64, 64];
-global c[256][256]: u16 = 0;
-param of_c: tensormap of c[64, 64];
-import \"k.ptx\" entry matmul as matmul {{
-    launch {{ ctas: 1, block: 256 }}
-    param 0 = &of_a; param 5 = &of_b; param 10 = &of_c;
-    param 15 = 128; param 16 = 128; param 17 = 64;
-{}    shared dynamic 196608;
-}}
-",
-        rest.concat()
-    );
+    let maps = [(0, [512, 128]), (5, [512, 64]), (10, [256, 64])];
+    let harness = of_maps("matmul", 256, &maps, &[(15, 128), (16, 128), (17, 64)], 20);
     let options = || Options::default().variant("elects-first");
     assert_eq!(verdict_of(&harness, &module, options()), (Verdict::Proved, vec![]));
     is_missed(&harness, &module, ("wgmma.fence.sync.aligned;", "wgmma.mma_async"), "async::", options());
@@ -86,27 +90,8 @@ import \"k.ptx\" entry matmul as matmul {{
 #[test]
 fn attention_of_a_warpgroup() {
     let Some(module) = sample("triton_attention_sm90.ptx") else { return };
-    let rest = [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 16, 17, 18, 19, 21, 22];
-    let rest = rest.map(|at| format!("    param {at} = 0;\n"));
-    let harness = format!(
-        "
-global q[512][256]: u16 = 0;
-param of_q: tensormap of q[128, 64];
-global k[256][256]: u16 = 0;
-param of_k: tensormap of k[64, 64];
-global v[256][256]: u16 = 0;
-param of_v: tensormap of v[64, 64];
-global o[256][256]: u16 = 0;
-param of_o: tensormap of o[64, 64];
-import \"k.ptx\" entry attention as attention {{
-    launch {{ ctas: 1, block: 128 }}
-    param 0 = &of_q; param 5 = &of_k; param 10 = &of_v; param 15 = &of_o;
-    param 20 = 64;
-{}    shared dynamic 196608;
-}}
-",
-        rest.concat()
-    );
+    let maps = [(0, [512, 128]), (5, [256, 64]), (10, [256, 64]), (15, [256, 64])];
+    let harness = of_maps("attention", 128, &maps, &[(20, 64)], 23);
     let options = || Options::default().variant("elects-first");
     assert_eq!(verdict_of(&harness, &module, options()), (Verdict::Proved, vec![]));
     is_missed(&harness, &module, ("wgmma.commit_group.sync.aligned;", "stmatrix"), "async::", options());

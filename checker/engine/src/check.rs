@@ -51,7 +51,7 @@ use fencepost_dsl::cat::memory_model::{MemoryModel, TermId};
 use fencepost_dsl::kernel::program::{FinalKind, Kernel, Launch, Program};
 use fencepost_dsl::{Diagnostic, FileId, Span};
 use prepare::{prepare, roots};
-use settle::{Settled, closed_by_bounds, properties_closed_by_bounds};
+use settle::{Settled, properties_closed_by_bounds};
 use slices::Sliced;
 use std::sync::Arc;
 use unrolled::{Ungraphed, Unrolled, unrolled};
@@ -411,8 +411,7 @@ impl<'a> Decider<'a> {
             None => Limit::Rest { limit: steps },
         };
         // Who asks only whether anything goes wrong knows.
-        let is_enough = config.limits.findings_max <= 1;
-        let limit = if is_enough || allowance.used_up().is_some() {
+        let limit = if config.limits.asks_only_whether() || allowance.used_up().is_some() {
             spent()
         } else {
             self.allowance = allowance;
@@ -516,14 +515,13 @@ impl<'a> Decider<'a> {
     /// Whether nothing is left to be asked once bounds are there, and an execution in turns shows what has to be possible. Somebody
     /// who wants to see formulas gets one all the same.
     fn is_closed(&self, problem: Problem<'_>) -> bool {
-        let Config { record, treatment, .. } = *self.config;
-        let asks_for_the_end = asks_for_the_end(self.config, problem.graph);
-        if !asks_for_the_end && self.decision.closed.len() == self.config.properties.len() {
-            return true;
-        }
-        let is_shown =
-            || !asks_for_the_end || Settled::unstated(problem, treatment).reaches_all(problem.graph);
-        !record && treatment.interleave && closed_by_bounds(problem, |_, _| true) && is_shown()
+        let Config { record, treatment, ref properties, .. } = *self.config;
+        let is_left = |own: &Property| *own != Property::Reachable && !self.decision.closed.contains(own);
+        let is_shown = || {
+            !asks_for_the_end(self.config, problem.graph)
+                || Settled::unstated(problem, treatment).reaches_all(problem.graph)
+        };
+        !record && treatment.interleave && !properties.iter().any(is_left) && is_shown()
     }
 
     fn ask(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {

@@ -182,8 +182,9 @@ impl Words<'_> {
             "checked"
         };
         if !repair.open.is_empty() {
+            let is_spa = self.case.outcome.launch.spa.is_some();
             let open: Vec<&str> =
-                repair.open.iter().map(|&own| super::wording::property(own, false)).collect();
+                repair.open.iter().map(|&own| super::wording::property(own, is_spa)).collect();
             return format!(
                 "{checked}: {with} this is gone{bound}{launches}; of the rest ({}) no answer came within the work that a help \
                  may take",

@@ -131,6 +131,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Whether nobody wants to know more than whether anything goes wrong.
+    pub fn asks_only_whether(&self) -> bool {
+        self.findings_max <= 1
+    }
+
     /// Choices of phases of an mbarrier's operations up to which everything is stated at once; kernels without a mistake have
     /// next to none.
     pub const FEW_PHASE_CHOICES: usize = 20_000;

@@ -75,7 +75,10 @@ pub(super) fn properties_closed_by_bounds(
     let has_no_other = |own: Property| match own {
         Property::Race | Property::Barrier | Property::Bounds | Property::Lifetime => true,
         Property::Deadlock => graph.blocked.is_empty(),
-        Property::Assert => graph.finals.is_empty() && graph.obligations.iter().all(|own| is_met(graph, own)),
+        Property::Assert => {
+            !graph.finals.iter().any(|goal| goal.kind == FinalKind::Assert)
+                && graph.obligations.iter().all(|own| is_met(graph, own))
+        }
         Property::Reachable | Property::Condition => false,
     };
     let found = properties.iter().copied().filter(|&own| has_no_other(own) && is_closed(own));

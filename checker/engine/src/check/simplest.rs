@@ -28,7 +28,7 @@ impl Decider<'_> {
         goals: &[&Goal],
     ) -> Assignment {
         // Who stops at the first thing that is found asks whether there is any, as trials of changes do, and shows none.
-        if self.config.limits.findings_max <= 1 {
+        if self.config.limits.asks_only_whether() {
             return known;
         }
         let mut extra = vec![goals.iter().map(|goal| goal.literal).collect::<Vec<Literal>>()];

@@ -366,7 +366,7 @@ impl<'a> Run<'a> {
 
     /// Whether it was only asked whether anything goes wrong, and something does.
     fn has_enough(&self) -> bool {
-        self.config.limits.findings_max <= 1 && self.n_found() > 0
+        self.config.limits.asks_only_whether() && self.n_found() > 0
     }
 
     /// Whether no threads wait for each other for ever, but for a hang that was found.
@@ -389,7 +389,7 @@ impl<'a> Run<'a> {
         let mut widens = is_wide.then_some(false);
         let mut n_open = 0;
         while at < pieces.len() && !self.has_enough() {
-            let has_all = widens == Some(false) && pieces[at].cores.is_empty();
+            let has_all = widens == Some(false) && !pieces[at].is_bare();
             let then = if has_all { Then::Whole } else { Then::Wider };
             if self.is_fine(&pieces[at], then)? {
                 at += 1;

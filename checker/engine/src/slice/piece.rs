@@ -25,15 +25,14 @@ pub struct Piece {
     pub places: Option<Places>,
     /// The threads whose slices would be the same but for names.
     pub alike: Vec<AgentId>,
-    /// What it is made of, and those that are alike, where more of the surroundings of its threads could be taken along.
+    /// If it is bare, what it is made of, and what those that are alike are: with more of the surroundings of their threads each
+    /// could be made again. It has nobody but those it is about, and of values and guards only what is about them.
     pub cores: Vec<Core>,
     pub about: About,
     /// Whose ends count for what is asked of the end.
     pub ending: SortedSet<AgentId>,
     /// Final bytes that are written by nobody who is left out.
     pub ends: SortedSet<UnknownId>,
-    /// Whether it has nobody but those it is about, and of values and guards only what is about them.
-    pub is_bare: bool,
     /// Writes of values that nobody asks for: here they are any.
     pub idle: SortedSet<EventId>,
     /// What holds of what is left, each a disjunction.
@@ -132,7 +131,6 @@ impl Piece {
             about: About::Threads,
             ending: SortedSet::new(),
             ends: SortedSet::new(),
-            is_bare: false,
             idle: SortedSet::new(),
             constraints: Vec::new(),
             guards: SortedMap::new(),
@@ -144,6 +142,11 @@ impl Piece {
             cuts: Vec::new(),
             finals: Vec::new(),
         }
+    }
+
+    /// Whether more could be taken along.
+    pub fn is_bare(&self) -> bool {
+        !self.cores.is_empty()
     }
 
     /// Whether an event is left.

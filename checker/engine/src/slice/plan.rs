@@ -455,12 +455,12 @@ impl<'a> Plan<'a> {
     /// What has grown as a slice that asks of some threads what they alone do wrong; `None` if a read is there without all that
     /// it may read.
     fn asking(&self, growing: Growing<'_>, centre: AgentId, asked: SortedSet<AgentId>) -> Option<Piece> {
-        let Growing { kept, idle, values, .. } = growing;
+        let Growing { kept, idle, core, .. } = growing;
         if !self.has_all_sources(&kept) {
             return None;
         }
         let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
-        (piece.is_bare, piece.idle) = (values.is_some(), idle);
+        (piece.cores, piece.idle) = (core.into_iter().cloned().collect(), idle);
         let asked_terms = self.asked_terms(&piece.asked);
         self.constrain(&mut piece, asked_terms);
         let asked = |of: &SortedMap<AgentId, Vec<usize>>| -> Vec<usize> {
@@ -523,13 +523,13 @@ impl<'a> Plan<'a> {
         let graph = self.graph;
         for &id in &piece.kept {
             let event = &graph.events[id];
-            if !self.wide_guards.has(id, piece.is_bare) {
+            if !self.wide_guards.has(id, piece.is_bare()) {
                 terms.push(event.guard);
             }
             terms.extend(piece.terms_of_access(graph, id));
         }
         let (constraints, here) = self.constraints.about(unknowns_of(graph, terms));
-        let wide = piece.kept.iter().copied().filter(|&id| self.wide_guards.has(id, piece.is_bare));
+        let wide = piece.kept.iter().copied().filter(|&id| self.wide_guards.has(id, piece.is_bare()));
         (piece.constraints, piece.guards) = (constraints, self.wide_guards.left(graph, wide, &here));
     }
 

@@ -126,6 +126,20 @@ pub struct Repair {
 }
 
 impl Repair {
+    /// Changes with which nothing is violated in one launch.
+    pub fn of_launch(edits: Vec<Edit>) -> Self {
+        Self {
+            edits,
+            others: Vec::new(),
+            stays: Vec::new(),
+            open: Vec::new(),
+            within_bound: false,
+            n_launches: 1,
+            fails_elsewhere: false,
+            values: Vec::new(),
+        }
+    }
+
     /// Whether nothing is violated with it.
     pub fn is_complete(&self) -> bool {
         self.stays.is_empty() && self.open.is_empty()

@@ -236,11 +236,8 @@ impl Search<'_> {
                 promising.push((target, proposal));
             }
         }
-        if let Some(repair) = so_far.second {
-            return Ok(self.for_all(&repair));
-        }
         let mut ended: Option<Vec<Option<Repair>>> = None;
-        if so_far.here_only.is_none() {
+        if so_far.second.is_none() && so_far.here_only.is_none() {
             if let Some(repairs) = self.ask_again(&mut so_far, AGAIN_MAX)? {
                 return Ok(repairs);
             }
@@ -257,10 +254,13 @@ impl Search<'_> {
                 {
                     return Ok(repairs);
                 }
-                if so_far.here_only.is_some() {
+                if so_far.second.is_some() || so_far.here_only.is_some() {
                     break;
                 }
             }
+        }
+        if let Some(repair) = so_far.second {
+            return Ok(self.for_all(&repair));
         }
         if let Some(repair) = so_far.here_only {
             self.job.texts.suggest(&self.job.kernel.name, &repair.edits);
@@ -580,16 +580,7 @@ impl Search<'_> {
             }
             fails_elsewhere |= done.verdict == Verdict::Violated;
         }
-        Ok(Repair {
-            edits: edits.to_vec(),
-            others: Vec::new(),
-            stays: Vec::new(),
-            open: Vec::new(),
-            within_bound,
-            n_launches,
-            fails_elsewhere,
-            values: Vec::new(),
-        })
+        Ok(Repair { within_bound, n_launches, fails_elsewhere, ..Repair::of_launch(edits.to_vec()) })
     }
 
     fn attempt(&mut self, edits: &[Edit], findings_max: usize) -> Result<Option<Try>, CheckError> {

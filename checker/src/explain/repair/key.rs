@@ -65,14 +65,11 @@ pub fn assigned(
         let own = mends(key)?;
         let others = parts.iter().enumerate().filter(|(i, _)| *i != own).flat_map(|(_, (edits, _))| edits);
         Some(Repair {
-            edits: parts[own].0.clone(),
             others: others.cloned().collect(),
             stays: stays.clone(),
-            open: Vec::new(),
             within_bound,
-            n_launches: 1,
-            fails_elsewhere: false,
             values: values.to_vec(),
+            ..Repair::of_launch(parts[own].0.clone())
         })
     };
     keys.iter().map(of).collect()

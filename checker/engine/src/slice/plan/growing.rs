@@ -3,6 +3,7 @@
 use super::Plan;
 use crate::event::values::Values;
 use crate::event::{AgentId, EventId, EventKind, TermKind, TermRef, UnknownId, UnknownKind};
+use crate::slice::piece::Core;
 use fencepost_dsl::sorted::SortedSet;
 use rustc_hash::FxHashSet;
 
@@ -19,8 +20,9 @@ pub(super) struct Growing<'a> {
     pub(super) known_terms: FxHashSet<TermRef>,
     /// Unknowns for final bytes that only they write.
     pub(super) ends: SortedSet<UnknownId>,
-    /// Which values are asked for, if others are left out; and the writes of others.
-    pub(super) values: Option<&'a Values>,
+    /// Of a slice that is to be bare, what it is made of; and the writes of values that nobody asks for, which such a one leaves
+    /// out.
+    pub(super) core: Option<&'a Core>,
     pub(super) idle: SortedSet<EventId>,
 }
 
@@ -36,7 +38,7 @@ impl<'a> Growing<'a> {
             terms: Vec::new(),
             known_terms: FxHashSet::default(),
             ends: SortedSet::new(),
-            values: None,
+            core: None,
             idle: SortedSet::new(),
         }
     }
@@ -51,12 +53,11 @@ impl<'a> Growing<'a> {
         self.terms.push(of_event.guard);
         let Some(access) = of_event.kind.access() else { return };
         self.terms.push(access.offset);
-        let is_idle = |values: &Values| {
-            matches!(of_event.kind, EventKind::Write(_))
-                && values.is_free(graph, event)
-                && !values.terms.contains(&access.value)
+        let is_idle = || {
+            let values = self.plan.values.get_or_init(|| Values::new(graph));
+            values.is_free(graph, event) && !values.terms.contains(&access.value)
         };
-        if self.values.is_some_and(is_idle) {
+        if self.core.is_some() && matches!(of_event.kind, EventKind::Write(_)) && is_idle() {
             self.idle.insert(event);
         } else {
             self.terms.push(access.value);

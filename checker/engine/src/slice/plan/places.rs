@@ -20,7 +20,6 @@
 
 use super::super::piece::{Core, Doings, Piece, Place, Places};
 use super::{ATTEMPTS_MAX, Candidates, Growing, KEY_MAX, Plan};
-use crate::event::values::Values;
 use crate::event::{AgentId, EventId};
 use crate::work::{self, Allowance, Work};
 use fencepost_dsl::IndexVec;
@@ -114,7 +113,7 @@ impl Plan<'_> {
 
     /// The same slice with those by whom its threads know of each other, and those that are alike; `None` if they are there.
     pub fn with_surroundings(&self, piece: &Piece, allowance: &Allowance) -> Option<Vec<Piece>> {
-        if piece.cores.is_empty() {
+        if !piece.is_bare() {
             return None;
         }
         let mut found = Found::new(self, allowance);
@@ -253,9 +252,7 @@ impl Plan<'_> {
             }
             let mut growing = Growing::new(self, &threads);
             growing.terms = self.asked_terms(asked);
-            if surroundings == Surroundings::None {
-                growing.values = Some(self.values.get_or_init(|| Values::new(self.graph)));
-            }
+            growing.core = (surroundings == Surroundings::None).then_some(core);
             self.of_nobody.iter().for_each(|&event| growing.keep(event));
             for &event in threads.iter().flat_map(|thread| &self.events[thread]) {
                 if self.graph.events[event].kind.access().is_none() {
@@ -269,9 +266,6 @@ impl Plan<'_> {
             growing.grow();
             let mut piece = self.asking(growing, *centre, asked.clone())?;
             piece.places = Some(places.clone());
-            if surroundings == Surroundings::None {
-                piece.cores = vec![core.clone()];
-            }
             match self.missing(&piece) {
                 Ok(()) => return Some(piece),
                 Err(Some(another)) if threads.insert(another) => {}

@@ -95,26 +95,24 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// The repair that a change is if nothing breaks some properties with it.
+    /// The repair that a change is if nothing breaks some properties with it, and some execution runs to its end: where threads
+    /// hang before, nobody races either.
     fn ends(&mut self, proposal: &Proposal, properties: &[Property]) -> Result<Option<Repair>, CheckError> {
         let Some(changed) = self.job.texts.changed(&proposal.edits) else { return Ok(None) };
         let Some(variant) = self.variant(&changed, &self.outcome.launch) else { return Ok(None) };
         let all = self.config(&variant.program.kernels[variant.kernel], 1, self.most());
-        let open = all.properties.iter().copied().filter(|own| !properties.contains(own)).collect();
+        let asked: Vec<Property> = properties.iter().copied().chain([Property::Reachable]).collect();
+        let open = all.properties.iter().copied().filter(|own| !asked.contains(own)).collect();
         // There are few such tries, so each may take more than others, whatever was done before.
         let budget = self.most().saturating_mul(2);
-        let config = Config { properties: properties.to_vec(), budget, ..all };
+        let config = Config { properties: asked, budget, ..all };
         self.tries.n += 1;
         let verdict = self.checked(&changed, &variant, &config)?.map(|tried| tried.verdict);
         Ok(verdict.filter(|verdict| verdict.is_proof()).map(|verdict| Repair {
-            edits: proposal.edits.clone(),
-            others: Vec::new(),
-            stays: Vec::new(),
             open,
             within_bound: verdict == Verdict::ProvedUpToBound,
-            n_launches: 1,
-            fails_elsewhere: false,
             values: self.outcome.split.as_ref().map_or_else(Vec::new, |split| split.shown.clone()),
+            ..Repair::of_launch(proposal.edits.clone())
         }))
     }
 
