@@ -472,8 +472,7 @@ impl<'a> Decider<'a> {
         self.decision.statistics.microseconds.push(("bound", bound_us));
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
         if !self.config.record {
-            let (properties, treatment) = (&self.config.properties, self.config.treatment);
-            self.decision.closed = properties_closed_by_bounds(problem, properties, treatment);
+            self.decision.closed = properties_closed_by_bounds(problem, self.config.treatment);
         }
         if self.is_closed(problem) {
             self.decision.statistics.events = graph.events.len();
@@ -516,7 +515,10 @@ impl<'a> Decider<'a> {
     /// who wants to see formulas gets one all the same.
     fn is_closed(&self, problem: Problem<'_>) -> bool {
         let Config { record, treatment, ref properties, .. } = *self.config;
-        let is_left = |own: &Property| *own != Property::Reachable && !self.decision.closed.contains(own);
+        let closed = &self.decision.closed;
+        // Of a litmus test's condition bounds say nothing, so none is closed then.
+        let is_claim = |own: &Property| !matches!(own, Property::Reachable | Property::Condition);
+        let is_left = |own: &Property| closed.is_empty() || is_claim(own) && !closed.contains(own);
         let is_shown = || {
             !asks_for_the_end(self.config, problem.graph)
                 || Settled::unstated(problem, treatment).reaches_all(problem.graph)

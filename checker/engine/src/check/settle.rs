@@ -52,11 +52,7 @@ pub(super) fn closed_by_bounds(problem: Problem<'_>, is_asked_of: impl Fn(EventI
 /// while such a rule may be broken. Where executions are cut, or an assumption is not seen to be met, this says nothing.
 ///
 /// Needs: nothing.
-pub(super) fn properties_closed_by_bounds(
-    problem: Problem<'_>,
-    properties: &[Property],
-    treatment: Treatment,
-) -> Vec<Property> {
+pub(super) fn properties_closed_by_bounds(problem: Problem<'_>, treatment: Treatment) -> Vec<Property> {
     let Problem { graph, model, .. } = problem;
     let is_followed = graph.condition.is_none()
         && graph.cuts.iter().all(|cut| is(graph, cut.guard, 0))
@@ -81,7 +77,7 @@ pub(super) fn properties_closed_by_bounds(
         }
         Property::Reachable | Property::Condition => false,
     };
-    let found = properties.iter().copied().filter(|&own| has_no_other(own) && is_closed(own));
+    let found = Property::ALL.into_iter().filter(|&own| has_no_other(own) && is_closed(own));
     let found: Vec<Property> = found.collect();
     // Assumptions may leave nothing of which anything could be said.
     let says_something =
