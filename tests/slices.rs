@@ -220,6 +220,38 @@ kernel last {
 }
 ";
 
+/// The same with fences of all threads; what those who have to do with many do to each other, nobody else has to do with.
+const HUBS: &str = "\
+const LANES = 12;
+kernel hubs {
+    launch { ctas: 2, lanes: LANES }
+    global part[2][LANES]: u32 = 0;
+    global count: u32 = 0;
+    global out[LANES]: u32 = 0;
+    global by_first: u32 = 0;
+    shared is_last: u32;
+    st.weak.global.u32 [part[ctaid][tid]], 1;
+    fence.sc.gpu;
+    bar.sync 0;
+    if tid == 0 {
+        let before = atom.relaxed.gpu.global.add.u32 [count], 1;
+        st.weak.shared.u32 [is_last], before;
+    }
+    bar.sync 0;
+    let last = ld.weak.shared.u32 [is_last];
+    if last == 1 {
+        fence.sc.gpu;
+        let mine = ld.weak.global.u32 [part[0][tid]];
+        let other = ld.weak.global.u32 [part[1][tid]];
+        assert mine + other == 2;
+        st.weak.global.u32 [out[tid]], mine + other;
+        if tid == 0 {
+            st.weak.global.u32 [by_first], ctaid;
+        }
+    }
+}
+";
+
 /// A tile that all write and all read, as a transpose does it: at each word few threads meet, and each thread meets all.
 const TILE: &str = "\
 const N = 16;
@@ -359,6 +391,11 @@ fn ctas_that_need_not_all_be_there_agree_whatever_is_left_out() {
 #[test]
 fn ctas_of_which_the_last_reads_all_agree_whatever_is_left_out() {
     compare_edits(LAST);
+}
+
+#[test]
+fn threads_that_have_to_do_with_many_agree_whatever_is_left_out() {
+    compare_edits(HUBS);
 }
 
 /// What goes wrong in launches of which the whole is too large; the same is proved as it was.

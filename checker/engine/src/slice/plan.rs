@@ -1,7 +1,9 @@
 //! Which slices a launch is cut into, so that everything that can go wrong is asked of one of them.
 
+mod found;
 mod growing;
 mod places;
+mod threads;
 
 use self::growing::Growing;
 use super::constraints::{Constraints, unknowns_of};
@@ -19,14 +21,13 @@ use crate::event::{
 };
 use crate::relation::base::in_set;
 use crate::relation::dependency::decided_stores;
-use crate::work::{self, Allowance, Work};
+use crate::work::{self, Work};
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
-use std::collections::hash_map::Entry;
 use std::slice::from_ref;
 
 /// Threads of a CTA, or of a warp, that speak for it, at most; of more one of each kind does.
@@ -323,133 +324,16 @@ impl<'a> Plan<'a> {
         of_warp.or_else(|| self.delegates.get(&Unit::Cta(hierarchy.cta_of(agent)))).map_or(&[], Vec::as_slice)
     }
 
-    /// The slices, one of each kind; `None` if they do not ask everything, or are no smaller than the whole.
-    ///
-    /// One that is known, if there is one, is not among them.
-    pub fn pieces(&self, known: Option<&Piece>, allowance: &Allowance) -> Option<Vec<Piece>> {
-        if !self.has_centres() {
-            return None;
-        }
-        let centres: Vec<AgentId> =
-            self.events.keys().copied().filter(|agent| !self.hubs.contains(agent)).collect();
-        let mut asked: Vec<FxHashSet<(EventId, EventId)>> =
-            vec![FxHashSet::default(); self.claims.candidates.len()];
-        let mut seen: FxHashMap<Vec<u32>, Option<usize>> = FxHashMap::default();
-        let doings = self.doings.get_or_init(|| Doings::new(self.graph));
-        seen.extend(known.map(|piece| (piece.key(self.graph, doings), None)));
-        let mut pieces = self.of_finals()?;
-        for centre in centres {
-            let piece = self.around(centre)?;
-            work::count(Work::Sliced, piece.kept.len());
-            if allowance.used_up().is_some() {
-                return None;
-            }
-            if piece.kept.len() * 2 > self.graph.events.len() {
-                return None;
-            }
-            if !self.asks_all_of_centre(&piece) {
-                return None;
-            }
-            self.mark(&piece, &mut asked);
-            // Where others' names are all over, slices are not alike, and large.
-            let key = piece.key(self.graph, doings);
-            if key.len() > KEY_MAX {
-                return None;
-            }
-            match seen.entry(key) {
-                Entry::Vacant(new) => {
-                    new.insert(Some(pieces.len()));
-                    pieces.push(piece);
-                }
-                Entry::Occupied(known) => {
-                    if let Some(alike) = *known.get() {
-                        pieces[alike].alike.push(centre);
-                    }
-                }
-            }
-        }
-        let is_whole = self.shared.iter().zip(&asked).all(|(pairs, asked)| pairs.len() == asked.len());
-        is_whole.then_some(pieces)
-    }
-
-    /// Whether a slice asks about all pairs that the thread it is about is in.
-    fn asks_all_of_centre(&self, piece: &Piece) -> bool {
-        self.events[&piece.centre].iter().all(|&event| {
-            let pairs = self.claims.candidates.iter().flat_map(|pairs| pairs.successors(event));
-            let after_shared = self.after_shared.get(&event).into_iter().flatten().copied();
-            piece.has(event) && pairs.chain(after_shared).all(|other| piece.has(other))
-        })
+    fn doings(&self) -> &Doings {
+        self.doings.get_or_init(|| Doings::new(self.graph))
     }
 
     fn thread(&self, event: EventId) -> Option<AgentId> {
         self.graph.events[event].agent.map(|agent| self.graph.hierarchy.issuer(agent))
     }
 
-    /// Notes which pairs of events of no centre a slice asks about.
-    fn mark(&self, piece: &Piece, asked: &mut [FxHashSet<(EventId, EventId)>]) {
-        let is_asked =
-            |&(a, b): &(EventId, EventId)| piece.has(a) && piece.has(b) && piece.asks(self.graph, (a, b));
-        for (pairs, asked) in self.shared.iter().zip(asked) {
-            asked.extend(pairs.iter().copied().filter(is_asked));
-        }
-    }
-
-    /// The slice around a thread.
-    pub fn around(&self, centre: AgentId) -> Option<Piece> {
-        let mut threads: SortedSet<AgentId> = self.hubs.clone();
-        threads.insert(centre);
-        threads.extend(self.partners.get(&centre).into_iter().flatten());
-        threads.extend(self.of_warp.get(&self.graph.hierarchy.warp_of(centre)).into_iter().flatten());
-        self.add_delegates(&mut threads);
-        self.add_company(&mut threads);
-        // Whoever writes what the thread reads, or what others read of its bytes.
-        let mut read: SortedSet<usize> = SortedSet::new();
-        for &event in &self.events[&centre] {
-            let candidates = self.claims.candidates.iter().flat_map(|pairs| pairs.successors(event));
-            let reads = candidates.chain([event]).filter(|&event| self.is_read(event));
-            read.extend(reads.filter_map(|event| self.spots.of.get(&event)));
-        }
-        for spot in read {
-            threads.extend(self.writers[spot].iter().flatten());
-            if threads.len() > self.reach.threads_max {
-                return None;
-            }
-        }
-        for _ in 0..ATTEMPTS_MAX {
-            let piece = self.of_threads(centre, &threads)?;
-            match self.missing(&piece) {
-                Ok(()) => return Some(piece),
-                Err(Some(another)) if threads.len() < self.reach.threads_max && threads.insert(another) => {}
-                Err(_) => return None,
-            }
-        }
-        None
-    }
-
     fn is_read(&self, event: EventId) -> bool {
         matches!(self.graph.events[event].kind, EventKind::Read(_))
-    }
-
-    /// What of some threads' events stays: all of one thread's, of the others' what is no access, and what they access of its
-    /// bytes and of those on which the values and paths that are left depend.
-    fn of_threads(&self, centre: AgentId, threads: &SortedSet<AgentId>) -> Option<Piece> {
-        let mut asked = self.hubs.clone();
-        asked.insert(centre);
-        let mut growing = Growing::new(self, threads);
-        growing.terms = self.asked_terms(&asked);
-        self.of_nobody.iter().for_each(|&event| growing.keep(event));
-        for thread in threads {
-            for &event in &self.events[thread] {
-                if *thread == centre || self.graph.events[event].kind.access().is_none() {
-                    growing.keep(event);
-                }
-                if *thread == centre {
-                    growing.places.extend(self.spots.of.get(&event));
-                }
-            }
-        }
-        growing.grow();
-        self.asking(growing, centre, asked)
     }
 
     /// What has grown as a slice that asks of some threads what they alone do wrong; `None` if a read is there without all that

@@ -18,14 +18,13 @@
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
 //! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags), as those do.
 
-use super::super::piece::{Core, Doings, Piece, Place, Places};
-use super::{ATTEMPTS_MAX, Candidates, Growing, KEY_MAX, Plan};
+use super::super::piece::{Core, Piece, Place, Places};
+use super::found::Found;
+use super::{ATTEMPTS_MAX, Candidates, Growing, Plan};
 use crate::event::{AgentId, EventId};
 use crate::work::{self, Allowance, Work};
 use fencepost_dsl::IndexVec;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
-use rustc_hash::FxHashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Threads that meet at a place and are looked at together; of more, each reader with all that write.
@@ -42,48 +41,6 @@ enum Surroundings {
     All,
 }
 
-/// Slices that differ, so far.
-struct Found<'p> {
-    plan: &'p Plan<'p>,
-    allowance: &'p Allowance,
-    seen: FxHashMap<Vec<u32>, usize>,
-    pieces: Vec<Piece>,
-}
-
-impl<'p> Found<'p> {
-    fn new(plan: &'p Plan<'p>, allowance: &'p Allowance) -> Self {
-        Self { plan, allowance, seen: FxHashMap::default(), pieces: Vec::new() }
-    }
-
-    /// Adds one, unless it is alike to one that is there; `None` if it is no smaller than the whole, or nothing more may be spent.
-    fn add(&mut self, mut piece: Piece) -> Option<()> {
-        let graph = self.plan.graph;
-        work::count(Work::Sliced, piece.kept.len());
-        if self.allowance.used_up().is_some() || piece.kept.len() * 2 > graph.events.len() {
-            return None;
-        }
-        let key = piece.key(graph, self.plan.doings());
-        if key.len() > KEY_MAX {
-            return None;
-        }
-        match self.seen.entry(key) {
-            Entry::Vacant(new) => {
-                new.insert(self.pieces.len());
-                self.pieces.push(piece);
-            }
-            Entry::Occupied(known) => {
-                let known = &mut self.pieces[*known.get()];
-                // Of places nobody asks whose they are.
-                if piece.asked.contains(&piece.centre) {
-                    known.alike.push(piece.centre);
-                }
-                known.cores.append(&mut piece.cores);
-            }
-        }
-        Some(())
-    }
-}
-
 impl Plan<'_> {
     /// The slices around places and those around threads without them, one of each kind; `None` if they do not ask everything,
     /// or are no smaller than the whole.
@@ -93,7 +50,8 @@ impl Plan<'_> {
         }
         let (of, accesses) = self.places();
         let places = Places { of: Arc::new(of), only: None };
-        let mut found = Found { pieces: self.of_finals()?, ..Found::new(self, allowance) };
+        let mut found = Found::new(self, allowance);
+        found.pieces = self.of_finals()?;
         let mut of_place: Vec<SortedSet<(EventId, EventId)>> = vec![SortedSet::new(); accesses.len()];
         for pair in self.claims.candidates.iter().flat_map(Candidates::pairs) {
             if let Some(place) = places.shared(pair) {
@@ -121,10 +79,6 @@ impl Plan<'_> {
             found.add(self.of_core(core, Surroundings::All)?)?;
         }
         Some(found.pieces)
-    }
-
-    fn doings(&self) -> &Doings {
-        self.doings.get_or_init(|| Doings::new(self.graph))
     }
 
     /// Where each event is, and the accesses of each place.
