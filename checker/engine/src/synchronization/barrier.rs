@@ -23,9 +23,7 @@ pub use passed::{Arrival, PassedBarrier, passed_barriers};
 use super::exchange;
 use super::log::{AlignedLog, BarrierLog, Generation, Group};
 use crate::event::support::Supports;
-use crate::event::{
-    BaseRelation, CtaId, Edge, EventId, GraphBuilder, GraphError, Meeting, TermPool, TermRef, Turn,
-};
+use crate::event::{BaseRelation, CtaId, Edge, GraphBuilder, GraphError, Meeting, TermPool, Turn};
 use fencepost_dsl::sorted::SortedMap;
 use instances::Barriers;
 use std::sync::Arc;
@@ -52,8 +50,8 @@ pub fn finish(
     }
     exchange::state_results(barriers.graph, log);
     registers::finish(barriers.graph, &log.register_sets, &log.passes, hangs)?;
-    barriers.link_returns_before_exits();
-    join_turns(barriers.graph);
+    barriers.link_returns_before_exits()?;
+    join_turns(barriers.graph)?;
     for ((cta, instance), mut executions) in rounds {
         executions.sort_unstable();
         barriers.finish_instance(&executions, &mut supports);
@@ -92,15 +90,18 @@ fn name_meetings(graph: &mut GraphBuilder, log: &BarrierLog) {
 }
 
 /// Makes one edge of all that are between the same two arrivals.
-fn join_turns(graph: &mut GraphBuilder) {
-    let mut joined: SortedMap<(EventId, EventId), TermRef> = SortedMap::new();
-    for edge in std::mem::take(graph.edges.single_mut(BaseRelation::BarrierOrder)) {
-        let known = joined.entry((edge.from, edge.to)).or_insert(TermPool::FALSE);
-        *known = graph.terms.or(*known, edge.condition);
+fn join_turns(graph: &mut GraphBuilder) -> Result<(), GraphError> {
+    let ends = |edge: &Edge| (edge.from, edge.to);
+    let mut edges = std::mem::take(graph.edges.single_mut(BaseRelation::BarrierOrder));
+    edges.sort_by_key(ends);
+    for same in edges.chunk_by(|a, b| ends(a) == ends(b)) {
+        graph.goes_on()?;
+        let condition = graph.terms.or_all(same.iter().map(|edge| edge.condition));
+        if condition != TermPool::FALSE {
+            graph.edges.add(BaseRelation::BarrierOrder, Edge { condition, ..same[0] });
+        }
     }
-    let edges = joined.into_iter().filter(|&(_, condition)| condition != TermPool::FALSE);
-    *graph.edges.single_mut(BaseRelation::BarrierOrder) =
-        edges.map(|((from, wait), condition)| Edge { from, to: wait, condition }).collect();
+    Ok(())
 }
 
 impl Barriers<'_> {

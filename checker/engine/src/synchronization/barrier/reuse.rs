@@ -21,8 +21,10 @@ use crate::event::{
 };
 use crate::findings;
 use crate::synchronization::log::{Execution, Form, Generation, Group};
+use crate::work::{self, Work};
 use fencepost_dsl::Diagnostic;
 use fencepost_dsl::sorted::SortedMap;
+use rustc_hash::FxHashMap;
 
 /// Barriers that the cheap test goes through on its way from one to another.
 const HOPS_MAX: u32 = 16;
@@ -214,15 +216,34 @@ impl Barriers<'_> {
     }
 
     /// Says what coming back before an exit means, once it is known what exits bring about.
-    pub(super) fn link_returns_before_exits(&mut self) {
-        for (from, agent, choice) in std::mem::take(&mut self.before_exits) {
-            for (released, wait, condition) in self.graph.exit_releases.clone() {
-                if released == agent {
-                    let condition = self.graph.terms.and(choice, condition);
-                    self.graph.edges.add(BaseRelation::BarrierOrder, Edge { from, to: wait, condition });
-                }
+    ///
+    /// # Errors
+    /// If that takes more than may be spent.
+    pub(super) fn link_returns_before_exits(&mut self) -> Result<(), GraphError> {
+        let before_exits = std::mem::take(&mut self.before_exits);
+        if before_exits.is_empty() {
+            return Ok(());
+        }
+        let mut released: FxHashMap<AgentId, Vec<(EventId, TermRef)>> = FxHashMap::default();
+        for &(agent, wait, condition) in &self.graph.exit_releases {
+            released.entry(agent).or_default().push((wait, condition));
+        }
+        // All lanes of the warp that comes back make one choice.
+        for of_choice in before_exits.chunk_by(|a, b| (a.1, a.2) == (b.1, b.2)) {
+            let (_, agent, choice) = of_choice[0];
+            let Some(waits) = released.get(&agent) else { continue };
+            work::count(Work::Pair, of_choice.len() * waits.len());
+            self.graph.goes_on()?;
+            let mut both = Vec::new();
+            for &(to, condition) in waits {
+                both.push((to, self.graph.terms.and(choice, condition)));
+            }
+            for &(from, ..) in of_choice {
+                let edges = both.iter().map(|&(to, condition)| Edge { from, to, condition });
+                self.graph.edges.add_all(BaseRelation::BarrierOrder, edges);
             }
         }
+        Ok(())
     }
 
     fn reuse(&self, group: Group) -> Misuse {
