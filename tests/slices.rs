@@ -3,6 +3,7 @@
 //!
 //! `FENCEPOST_SLICES_PROGRAMS=N` runs N random kernels, `FENCEPOST_SLICES_SEED=S` others.
 
+use fencepost::check::replay::are_apart;
 use fencepost::check::{CheckError, Config, check};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Limit, Outcome, Property, Verdict};
@@ -10,7 +11,7 @@ use fencepost_dsl::kernel::LoadOptions;
 use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::{SourceMap, kernel};
 use fencepost_tests::random::{Numbers, Plan, Suite};
-use fencepost_tests::run::{config, load, model};
+use fencepost_tests::run::{config, load, load_text, model, outcomes_of, proved};
 use fencepost_tests::switched::Switched;
 use std::path::{Path, PathBuf};
 
@@ -444,6 +445,47 @@ fn a_scope_that_is_too_narrow_is_found_before_the_orders_of_all_arrivals_are_tri
 }
 
 /// Where the work for slices was too much, that is what is said, and not that the whole is too large for anything.
+/// Each thread reads what another one has written, with something in between.
+fn exchange(distance: u32, between: &str) -> Program {
+    load_text(&format!(
+        "kernel exchange {{
+            launch {{ warps: 4, lanes: 32 }}
+            shared x[128]: u32 = 0;
+            global out[128]: u32 = 0;
+            st.weak.shared.u32 [x[tid]], tid;
+            {between}
+            let v = ld.weak.shared.u32 [x[(tid + {distance}) % 128]];
+            st.weak.global.u32 [out[tid]], v;
+        }}"
+    ))
+}
+
+/// Whether what is put in keeps apart the two that were found to race without it; and whether nobody races then.
+fn keeps_apart(distance: u32, between: &str) -> (bool, bool) {
+    let (model, config) = (model(&[]), config(Treatment::DEFAULT));
+    let found = &outcomes_of(&exchange(distance, ""), &model, &config)[0];
+    let changed = exchange(distance, between);
+    let kernel = &changed.kernels[0];
+    let of = (&changed, kernel, &kernel.launches[0]);
+    let race = found.findings.iter().find(|finding| finding.property == Property::Race).expect("they race");
+    let apart = are_apart(of, &model, &config, (&found.graph, &race.witness)).expect("it is followed");
+    let outcome = &outcomes_of(&changed, &model, &config)[0];
+    (apart, proved(outcome).contains(&Property::Race))
+}
+
+#[test]
+fn a_change_keeps_two_apart_if_it_keeps_others_of_other_warps_apart_and_lets_them_come_there() {
+    for distance in [1, 33] {
+        assert_eq!(keeps_apart(distance, "bar.sync 0;"), (true, true), "{distance}");
+        for other in ["bar.warp.sync 0xffffffff;", "fence.acq_rel.cta;", "fence.sc.cta;"] {
+            assert_eq!(keeps_apart(distance, other), (false, false), "{distance}: {other}");
+        }
+        // Nobody comes behind it.
+        let (apart, _) = keeps_apart(distance, "bar.sync 0, 256;");
+        assert!(!apart, "{distance}");
+    }
+}
+
 #[test]
 fn slices_that_are_not_done_name_the_budget() {
     let model = model(&[]);

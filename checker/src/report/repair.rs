@@ -183,11 +183,15 @@ impl Words<'_> {
         };
         if !repair.open.is_empty() {
             let is_spa = self.case.outcome.launch.spa.is_some();
-            let open: Vec<&str> =
+            let mut open: Vec<&str> =
                 repair.open.iter().map(|&own| super::wording::property(own, is_spa)).collect();
+            if repair.between_two && open.first() == Some(&"data races") {
+                open[0] = "other data races";
+            }
+            let two = if repair.between_two { " between these two threads" } else { "" };
             return format!(
-                "{checked}: {with} this is gone{bound}{launches}; of the rest ({}) no answer came within the work that a help \
-                 may take",
+                "{checked}: {with} this is gone{two}{bound}{launches}; of the rest ({}) no answer came within the work that a \
+                 help may take",
                 open.join(", ")
             );
         }

@@ -137,20 +137,7 @@ pub(super) fn look_at(
     // What is asked is not the same of all threads of a slice, so threads that are alike cannot stand for each other.
     let treatment = Treatment { symmetry: false, ..config.treatment };
     let config = &Config { treatment, ..config.clone() };
-    let mut run = Run {
-        graph,
-        model,
-        config,
-        all: allowance,
-        allowance: allowance.clone(),
-        on_whole: 0,
-        rest: None,
-        leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
-        refuted: FxHashSet::default(),
-        statistics: Statistics::default(),
-        effort: config.effort(),
-        whole: None,
-    };
+    let mut run = Run::new(graph, model, config, allowance, facts);
     if treatment.completing {
         run.in_turns();
     }
@@ -211,6 +198,43 @@ pub(super) fn look_at(
     } else {
         Sliced::Open((!found.findings.is_empty()).then(|| Box::new(found)))
     })
+}
+
+/// Whether two accesses of a launch do nothing wrong to each other, though both happen where all threads run in turns and none
+/// is left waiting; `false` also where the slice of theirs does not tell.
+///
+/// # Errors
+/// If an answer is to be followed and cannot be.
+pub(super) fn are_apart(
+    graph: &EventGraph,
+    model: &MemoryModel,
+    config: &Config,
+    pair: (EventId, EventId),
+    facts: &Facts,
+) -> Result<bool, CheckError> {
+    let Some(mut plan) = Plan::new(graph, model) else { return Ok(false) };
+    plan.widen();
+    let treatment = Treatment { symmetry: false, completing: false, ..config.treatment };
+    let config = &Config { treatment, record: false, ..config.clone() };
+    let allowance = config.allowance();
+    let mut run = Run::new(graph, model, config, &allowance, facts);
+    // Lanes may be kept apart by what does not keep warps apart.
+    let Some(piece) = plan.around_pair(pair) else { return Ok(false) };
+    let (a, b) = pair;
+    let others = [(a, b), (b, a)].into_iter().filter_map(|pair| plan.of_another_warp(pair));
+    let others: Vec<Piece> = others.filter_map(|pair| plan.around_pair(pair)).collect();
+    for piece in [piece].into_iter().chain(others) {
+        if run.is_fine(&piece, Then::Wider)? {
+            continue;
+        }
+        let Some(wider) = plan.with_surroundings(&piece, &allowance) else { return Ok(false) };
+        for piece in wider.into_iter().map(|wider| Piece { pair: piece.pair, ..wider }) {
+            if !run.is_fine(&piece, Then::Wider)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(run.whole().is_some_and(|whole| whole.has_both(pair)))
 }
 
 /// What goes wrong where all threads just run in turns, if something does: for launches that are too large for all else. It takes
@@ -330,6 +354,29 @@ enum Then {
 }
 
 impl<'a> Run<'a> {
+    fn new(
+        graph: &'a EventGraph,
+        model: &'a MemoryModel,
+        config: &'a Config,
+        allowance: &'a Allowance,
+        facts: &Facts,
+    ) -> Self {
+        Self {
+            graph,
+            model,
+            config,
+            all: allowance,
+            allowance: allowance.clone(),
+            on_whole: 0,
+            rest: None,
+            leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
+            refuted: FxHashSet::default(),
+            statistics: Statistics::default(),
+            effort: config.effort(),
+            whole: None,
+        }
+    }
+
     fn whole(&mut self) -> Option<&mut Whole<'a>> {
         if self.whole.is_none() {
             self.whole = Whole::new(self.graph, self.model, self.config);

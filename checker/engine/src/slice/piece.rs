@@ -23,6 +23,8 @@ pub struct Piece {
     pub centre: AgentId,
     /// Where slices around places ask about accesses of the same bytes: which.
     pub places: Option<Places>,
+    /// The only two events it asks about, if it is about no others.
+    pub pair: Option<(EventId, EventId)>,
     /// The threads whose slices would be the same but for names.
     pub alike: Vec<AgentId>,
     /// If it is bare, what it is made of, and what those that are alike are: with more of the surroundings of their threads each
@@ -132,6 +134,7 @@ impl Piece {
             ending: SortedSet::new(),
             ends: SortedSet::new(),
             idle: SortedSet::new(),
+            pair: None,
             constraints: Vec::new(),
             guards: SortedMap::new(),
             edges: Edges::default(),
@@ -156,6 +159,9 @@ impl Piece {
 
     /// Whether a pair of events of the whole graph is asked about here.
     pub fn asks(&self, graph: &EventGraph, (a, b): (EventId, EventId)) -> bool {
+        if let Some(pair) = self.pair {
+            return [(a, b), (b, a)].contains(&pair);
+        }
         if let Some(places) = &self.places {
             match (places.only, places.shared((a, b))) {
                 (Some(only), shared) => return shared == Some(only),

@@ -115,6 +115,8 @@ pub struct Repair {
     pub stays: Vec<Property>,
     /// Properties of which no answer came with it; what was found is gone.
     pub open: Vec<Property>,
+    /// Whether what was found is only known to be gone between the two who did it.
+    pub between_two: bool,
     /// Only for executions within the loop bound.
     pub within_bound: bool,
     /// For how many launches of the kernel it was checked.
@@ -133,6 +135,7 @@ impl Repair {
             others: Vec::new(),
             stays: Vec::new(),
             open: Vec::new(),
+            between_two: false,
             within_bound: false,
             n_launches: 1,
             fails_elsewhere: false,

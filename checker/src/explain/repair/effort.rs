@@ -93,6 +93,11 @@ pub(super) fn of_look(kernel: &Kernel, outcome: &Outcome) -> u64 {
     times(LOOK_STEPS, own_steps(outcome)).saturating_add(of_events(outcome, OF_AN_EVENT[0] / 4))
 }
 
+/// What it may take to ask of two threads alone.
+pub(super) fn of_pair(outcome: &Outcome) -> u64 {
+    times((0, 3_000_000), 0).saturating_add(of_events(outcome, OF_AN_EVENT[0] / 4))
+}
+
 /// What the first round of tries may take.
 pub(super) fn at_first(outcome: &Outcome) -> u64 {
     let first = if is_one_execution(outcome) { ONE_FIRST } else { FIRST_STEPS };

@@ -4,10 +4,12 @@
 //! does, one that takes some findings away and adds none is kept, and others are looked for with it in place. What is
 //! done is counted in steps and in tries, so the same input gets the same help everywhere.
 
+mod apart;
 mod so_far;
 mod undecided;
+mod values;
 
-use self::so_far::SoFar;
+use self::so_far::{Ranked, SoFar};
 use super::super::explanation::Explanation;
 use super::edit::{Edit, EditKind, Repair, Tries};
 use super::effect::{Where, Wrong, only_hides};
@@ -160,7 +162,7 @@ struct LeftOver {
 impl Search<'_> {
     fn run(
         &mut self,
-        all: &[(u32, usize, &Proposal)],
+        all: &[Ranked<'_>],
         by_finding: &[Vec<Proposal>],
     ) -> Result<Vec<Option<Repair>>, CheckError> {
         let mut promising: Vec<(usize, &Proposal)> = Vec::new();
@@ -170,6 +172,7 @@ impl Search<'_> {
         let first = if self.has_looked_for_more() { first.min(self.allowance.left() / 2) } else { first };
         let mut n_checked = 0;
         let mut in_vain: SortedMap<&str, u32> = SortedMap::new();
+        let all = self.likelier_first(all, &mut so_far)?;
         for (number, &(_, target, proposal)) in all.iter().enumerate() {
             let is_enough = n_checked >= CHECKED_MAX || self.allowance.used() >= first;
             if self.allowance.used_up().is_some() || is_enough {
@@ -188,7 +191,9 @@ impl Search<'_> {
             }
             let Some(changed) = self.job.texts.changed(&proposal.edits) else { continue };
             let Some(variant) = self.variant(&changed, &self.outcome.launch) else { continue };
-            if let Some(stays) = self.replayed(&variant, target) {
+            let is_likely = so_far.likely.iter().any(|own| own.2 == proposal);
+            let stays = if is_likely { None } else { self.replayed(&variant, target) };
+            if let Some(stays) = stays {
                 self.tries.n += 1;
                 let is_part = self.keys.contains(&stays) && stays != self.keys[target];
                 if let Some(own) = statement {
@@ -218,8 +223,12 @@ impl Search<'_> {
                 }
                 continue;
             }
-            if done.verdict == Verdict::Inconclusive {
-                so_far.undecided.push((proposal, most));
+            match done.verdict {
+                Verdict::Inconclusive => so_far.undecided.push((proposal, most)),
+                Verdict::Violated if done.left.contains(&self.keys[target]) => {
+                    so_far.likely.retain(|own| own.2 != proposal);
+                }
+                _ => {}
             }
             let is_known = |key: &Key| self.keys.contains(key);
             let misses = |key: &Key| *key == self.keys[target];
@@ -267,8 +276,13 @@ impl Search<'_> {
             return Ok(vec![Some(repair); self.keys.len()]);
         }
         let in_parts = self.in_parts(&promising, by_finding)?;
-        let is_mended = in_parts.iter().any(Option::is_some);
-        Ok(ended.filter(|_| !is_mended).unwrap_or(in_parts))
+        if in_parts.iter().any(Option::is_some) {
+            return Ok(in_parts);
+        }
+        match ended {
+            Some(repairs) => Ok(repairs),
+            None => Ok(self.told_apart(&so_far.likely)?.unwrap_or(in_parts)),
+        }
     }
 
     /// What is wrong with a change, if an execution that is known does the same wrong with it: the one that the change is meant
@@ -626,32 +640,6 @@ impl Search<'_> {
         self.attempt_on(texts, &variant, findings_max, most)
     }
 
-    /// The program in other texts, with the values of the parameters that the findings are about where each was checked alone;
-    /// `None` if they are none.
-    fn variant(&self, texts: &Texts, launch: &Launch) -> Option<Variant> {
-        let mut variant = self.of_all_values(texts, launch)?;
-        if let Some(split) = &self.outcome.split
-            && launch.name == self.outcome.launch.name
-        {
-            variant
-                .fix(|own| split.shown.iter().find(|(name, _)| *name == own.name).map(|&(_, value)| value));
-        }
-        Some(variant)
-    }
-
-    /// With the largest values, if each value is checked alone: with those that findings are about, which are small ones, a wait
-    /// for what earlier rounds did waits for nothing.
-    fn of_the_largest(&self, texts: &Texts) -> Option<Variant> {
-        self.outcome.split.as_ref()?;
-        let mut variant = self.of_all_values(texts, &self.outcome.launch)?;
-        variant.fix(|own| Some(own.max));
-        Some(variant)
-    }
-
-    fn of_all_values(&self, texts: &Texts, launch: &Launch) -> Option<Variant> {
-        Variant::of(texts, &self.job.kernel.name, launch)
-    }
-
     /// With the leaders that the findings are about.
     fn config_of_graph(&self, kernel: &Kernel) -> Config {
         Config { leaders: self.outcome.leaders.clone(), ..self.config(kernel, 1, self.most()) }
@@ -712,7 +700,15 @@ impl Search<'_> {
                 return Ok(stays);
             }
         }
-        self.checked(texts, of, &config)
+        let tried = self.checked(texts, of, &config)?;
+        // What was found may be found within a bound within which nothing ends.
+        let further = Config { unroll_max: self.job.config.unroll_max, ..config };
+        if tried.as_ref().is_some_and(|tried| tried.verdict == Verdict::Vacuous)
+            && further.unroll_max > self.outcome.unroll
+        {
+            return self.checked(texts, of, &further);
+        }
+        Ok(tried)
     }
 
     fn checked(&self, texts: &Texts, of: &Variant, config: &Config) -> Result<Option<Try>, CheckError> {

@@ -223,6 +223,16 @@ impl<'a> Whole<'a> {
         self.completing().is_some()
     }
 
+    /// Whether both events happen where the threads run in turns, none of which waits for ever.
+    pub(super) fn has_both(&mut self, (a, b): (EventId, EventId)) -> bool {
+        self.run();
+        self.runs.iter().any(|run| {
+            let executed = &run.execution().executed;
+            let hangs = run.claims(&self.graph, self.model, &GoalKind::Deadlock).is_ok();
+            executed.contains(a) && executed.contains(b) && !hangs
+        })
+    }
+
     /// The execution among those that are known that does so.
     pub(super) fn completing(&self) -> Option<&Execution> {
         let Self { graph, model, runs, .. } = self;

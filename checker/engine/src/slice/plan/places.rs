@@ -29,6 +29,8 @@ use std::sync::Arc;
 
 /// Threads that meet at a place and are looked at together; of more, each reader with all that write.
 const TOGETHER_MAX: usize = 16;
+/// Pairs like one that was found that are looked at for one of other warps.
+const ALIKE_MAX: usize = 64;
 /// Pairs that are gone through.
 const PAIRS_MAX: usize = 4_000_000;
 
@@ -67,6 +69,52 @@ impl Plan<'_> {
             found.add(self.around_beside(thread, &asked, &places)?)?;
         }
         Some(found.pieces)
+    }
+
+    /// The slice that asks about two accesses of one place, and nothing else; `None` if they are none.
+    pub fn around_pair(&self, pair: (EventId, EventId)) -> Option<Piece> {
+        let (of, _) = self.places();
+        let places = Places { of: Arc::new(of), only: None };
+        let number = places.shared(pair)?;
+        let centre = self.thread(pair.0)?;
+        let core = Core {
+            centre,
+            asked: SortedSet::new(),
+            threads: SortedSet::from_iter([centre, self.thread(pair.1)?]),
+            accesses: vec![pair.0, pair.1],
+            places: Places { only: Some(number), ..places },
+        };
+        let piece = self.of_core(&core, Surroundings::None)?;
+        Some(Piece { pair: Some(pair), ..piece })
+    }
+
+    /// A pair of the same two statements, of which the first is done by another warp: what two threads do to each other may be kept
+    /// apart by what does not keep others apart.
+    pub fn of_another_warp(&self, (a, b): (EventId, EventId)) -> Option<(EventId, EventId)> {
+        let graph = self.graph;
+        let warp = |event: EventId| self.thread(event).map(|thread| graph.hierarchy.warp_of(thread));
+        let cta = |event: EventId| self.thread(event).map(|thread| graph.hierarchy.cta_of(thread));
+        let place = |event: EventId| graph.events[event].site.map(|site| graph.sites[site].span);
+        let is_within = |one: EventId, other: EventId| cta(one) == cta(other);
+        let (of, accesses) = self.places();
+        let others = graph.events.ids().filter(|&other| {
+            place(other).is_some()
+                && place(other) == place(a)
+                && warp(other).is_some()
+                && warp(other) != warp(a)
+        });
+        let with_partner = |other: EventId| {
+            let Place::At(number) = of[other] else { return None };
+            let partner = accesses[number].iter().copied().find(|&partner| {
+                place(partner) == place(b)
+                    && self.thread(partner) != self.thread(other)
+                    && is_within(other, partner) == is_within(a, b)
+            });
+            Some((other, partner?))
+        };
+        let pairs: Vec<(EventId, EventId)> = others.filter_map(with_partner).take(ALIKE_MAX).collect();
+        // Threads of two warps tell more than lanes of one.
+        pairs.iter().find(|&&(a, b)| warp(a) != warp(b)).or(pairs.first()).copied()
     }
 
     /// The same slice with those by whom its threads know of each other, and those that are alike; `None` if they are there.

@@ -3,9 +3,14 @@
 use super::super::edit::Repair;
 use super::super::ground::Proposal;
 
+/// A change, its rank, and the finding that it is most likely for.
+pub(super) type Ranked<'p> = (u32, usize, &'p Proposal);
+
 /// What came of the changes that were tried.
 #[derive(Default)]
 pub(super) struct SoFar<'p> {
+    /// Those that keep apart the two who were found, unless others are known to race with them.
+    pub(super) likely: Vec<Ranked<'p>>,
     /// What mends this launch, of several.
     pub(super) here_only: Option<Repair>,
     /// What mends everything, and has some read see what it had better not; and how many were tried behind it.

@@ -126,7 +126,7 @@ impl Search<'_> {
 }
 
 /// Whether an edit puts in what orders or completes, and does nothing else.
-fn orders(edit: &Edit) -> bool {
+pub(super) fn orders(edit: &Edit) -> bool {
     match &edit.kind {
         EditKind::Insert { text, .. } => inserted().any(|(_, statement)| statement == text),
         _ => false,

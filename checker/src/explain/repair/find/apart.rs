@@ -1,0 +1,101 @@
+//! Changes with which two accesses that race do so no more, asked of a slice of the two threads.
+//!
+//! In a launch of hundreds of threads a look at one change may take as much as all that looking for changes may. Whether a barrier
+//! comes between the two accesses that were found takes next to nothing. So changes of which that is so are tried first; and if
+//! the launch takes too much to be looked at with any of them, that much is told.
+
+use super::super::edit::Repair;
+use super::so_far::{Ranked, SoFar};
+use super::undecided::orders;
+use super::{Proposal, Search, effort};
+use crate::check::replay::are_apart;
+use crate::check::{CheckError, Config};
+use crate::encode::goal::GoalKind;
+use crate::verdict::Property;
+use fencepost_dsl::sorted::SortedSet;
+
+/// Changes that are asked about.
+const ASKED_MAX: usize = 40;
+/// … until so many are found.
+const FOUND_MAX: usize = 3;
+/// Other findings that each of these is asked about.
+const OTHERS_MAX: usize = 4;
+
+impl Search<'_> {
+    /// All changes, those first with which what was found is not there between the two who do it.
+    pub(super) fn likelier_first<'p>(
+        &mut self,
+        all: &[Ranked<'p>],
+        so_far: &mut SoFar<'p>,
+    ) -> Result<Vec<Ranked<'p>>, CheckError> {
+        let is_large = self.outcome.graph.events.len() >= self.job.config.treatment.slices_from;
+        if !is_large || effort::is_one_execution(self.outcome) {
+            return Ok(all.to_vec());
+        }
+        let half = self.allowance.used() + self.allowance.left() / 2;
+        let asked = (0..all.len()).filter(|&at| all[at].0 > 0);
+        let mut likely: SortedSet<usize> = SortedSet::new();
+        for at in asked.take(ASKED_MAX) {
+            let (_, target, proposal) = all[at];
+            if likely.len() == FOUND_MAX || self.allowance.used() >= half {
+                break;
+            }
+            if self.is_apart(proposal, target)? {
+                likely.insert(at);
+            }
+        }
+        let (mut likely, mut rest): (Vec<_>, Vec<_>) = (0..all.len()).partition(|at| likely.contains(at));
+        // What only orders is worth telling if no more comes of it.
+        likely.sort_by_key(|&at| !all[at].2.edits.iter().all(orders));
+        so_far.likely = likely.iter().map(|&at| all[at]).collect();
+        // What has mended another launch stays the first.
+        let n_hints = rest.iter().take_while(|&&at| all[at].0 == 0).count();
+        rest.splice(n_hints..n_hints, likely);
+        Ok(rest.into_iter().map(|at| all[at]).collect())
+    }
+
+    /// Whether with a change a pair that was found is none, for all that a slice tells.
+    fn is_apart(&self, proposal: &Proposal, target: usize) -> Result<bool, CheckError> {
+        let found = &self.outcome.findings[target].witness;
+        if !matches!(found.claim, GoalKind::Flag { .. }) {
+            return Ok(false);
+        }
+        let Some(changed) = self.job.texts.changed(&proposal.edits) else { return Ok(false) };
+        let Some(variant) = self.variant(&changed, &self.outcome.launch) else { return Ok(false) };
+        let kernel = &variant.program.kernels[variant.kernel];
+        let budget = effort::of_pair(self.outcome);
+        let config = Config { budget, ..self.config_of_graph(kernel) };
+        let of = (&variant.program, kernel, &variant.launch);
+        are_apart(of, self.job.model, &config, (&self.outcome.graph, found))
+    }
+
+    /// Of changes that do nothing but order, the one with which most of the races that were found are none, for all that slices
+    /// tell: a repair for each of these findings.
+    pub(super) fn told_apart(
+        &mut self,
+        likely: &[Ranked<'_>],
+    ) -> Result<Option<Vec<Option<Repair>>>, CheckError> {
+        let mut best: Option<(&Proposal, Vec<usize>)> = None;
+        for &(_, target, proposal) in likely.iter().filter(|(_, _, own)| own.edits.iter().all(orders)) {
+            let mut gone = vec![target];
+            for other in (0..self.keys.len()).filter(|&other| other != target).take(OTHERS_MAX) {
+                if self.is_apart(proposal, other)? {
+                    gone.push(other);
+                }
+            }
+            if best.as_ref().is_none_or(|(_, most)| gone.len() > most.len()) {
+                best = Some((proposal, gone));
+            }
+        }
+        let Some((proposal, gone)) = best else { return Ok(None) };
+        let open = crate::check::usual_properties(self.job.kernel).into_iter();
+        let repair = Repair {
+            open: open.filter(|own| *own != Property::Reachable).collect(),
+            between_two: true,
+            values: self.outcome.split.as_ref().map_or_else(Vec::new, |split| split.shown.clone()),
+            ..Repair::of_launch(proposal.edits.clone())
+        };
+        let of = |at: usize| gone.contains(&at).then(|| repair.clone());
+        Ok(Some((0..self.keys.len()).map(of).collect()))
+    }
+}
