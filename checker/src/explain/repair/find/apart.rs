@@ -44,9 +44,7 @@ impl Search<'_> {
                 likely.insert(at);
             }
         }
-        let (mut likely, mut rest): (Vec<_>, Vec<_>) = (0..all.len()).partition(|at| likely.contains(at));
-        // What only orders is worth telling if no more comes of it.
-        likely.sort_by_key(|&at| !all[at].2.edits.iter().all(orders));
+        let (likely, mut rest): (Vec<_>, Vec<_>) = (0..all.len()).partition(|at| likely.contains(at));
         so_far.likely = likely.iter().map(|&at| all[at]).collect();
         // What has mended another launch stays the first.
         let n_hints = rest.iter().take_while(|&&at| all[at].0 == 0).count();
