@@ -180,7 +180,125 @@ fn inserted(place: &Place<'_>, anchor: Span, is_after: bool, text: &str) -> Opti
         return Some(format!("add `{text}` right {side} {ptx}, within what the compiler has made of {at}"));
     }
     let statement = place.statement(text)?;
-    Some(format!("add `{statement}` {side} line {line} of {file} (in the PTX: `{text}` right {side} {ptx})"))
+    let whole = &place.sources.file(anchor.file).text;
+    let around = if has_effect(statement_around(place.sources, anchor)) {
+        Around::None
+    } else {
+        around(whole, if is_after { anchor.end } else { anchor.start } as usize)
+    };
+    let line_at = |at: usize| {
+        let origin = place.sources.origin(Span::new(anchor.file, at, at))?;
+        (origin.name == *file).then_some(origin.line)
+    };
+    let where_to = match around {
+        Around::Behind(at) => line_at(at).map(|line| format!("after line {line}")),
+        Around::Before(at) => line_at(at).map(|line| format!("before line {line}")),
+        Around::Between(before, behind) => match (line_at(before), line_at(behind)) {
+            (Some(before), Some(behind)) if before < behind => {
+                Some(format!("between the lines {before} and {behind}"))
+            }
+            _ => None,
+        },
+        Around::None => None,
+    };
+    let where_to = where_to.unwrap_or_else(|| format!("{side} line {line}"));
+    Some(format!("add `{statement}` {where_to} of {file} (in the PTX: `{text}` right {side} {ptx})"))
+}
+
+/// By what a place in PTX is found in the source: the compiler computes addresses and conditions long before they are needed, so
+/// that what stands beside may be of any line; accesses and barriers stay where they are.
+enum Around {
+    /// It comes behind this one, in all cases.
+    Behind(usize),
+    /// It comes before this one, in all cases.
+    Before(usize),
+    /// One is in a branch or loop that is over, the other in one that is to come.
+    Between(usize, usize),
+    None,
+}
+
+/// The accesses or barriers that a place is between.
+fn around(text: &str, at: usize) -> Around {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let inner = line.trim_start();
+        lines.push((start + line.len() - inner.len(), inner.trim_end()));
+        start += line.len();
+    }
+    let here = lines.partition_point(|&(start, _)| start < at);
+    let ends = |line: &str| line.starts_with(".entry") || line.starts_with(".visible") || line == "}";
+    let own = |range: &[(usize, &str)]| range.iter().any(|(_, line)| ends(line));
+    let before = (0..here).rev().find(|&number| has_effect(lines[number].1));
+    let before = before.filter(|&number| !own(&lines[number..here]));
+    let behind = (here..lines.len()).find(|&number| has_effect(lines[number].1));
+    let behind = behind.filter(|&number| !own(&lines[here..number]));
+    let is_label = |line: &str| line.ends_with(':') && !line.starts_with('.');
+    let target = |line: &str| {
+        let (_, target) = line.split_once("bra")?;
+        target.trim_end_matches(';').split_whitespace().last().map(str::to_owned)
+    };
+    let labels = |range: &[(usize, &str)]| -> Vec<String> {
+        range
+            .iter()
+            .filter(|(_, line)| is_label(line))
+            .map(|(_, line)| line.trim_end_matches(':').to_owned())
+            .collect()
+    };
+    let targets = |range: &[(usize, &str)]| -> Vec<String> {
+        range.iter().filter_map(|(_, line)| target(line)).collect()
+    };
+    // Over which a branch leads, or out of which one leads back.
+    let is_over = |number: usize| {
+        let (passed, known) = (labels(&lines[number..here]), targets(&lines[..number]));
+        let (back, first) = (targets(&lines[number..here]), labels(&lines[..number]));
+        lines[number].1.starts_with('@')
+            || passed.iter().any(|label| known.contains(label))
+            || back.iter().any(|label| first.contains(label))
+    };
+    let is_to_come = |number: usize| {
+        lines[number].1.starts_with('@')
+            || !labels(&lines[here..number]).is_empty()
+            || !targets(&lines[here..number]).is_empty()
+    };
+    match (before, behind) {
+        (Some(before), _) if !is_over(before) => Around::Behind(lines[before].0),
+        (_, Some(behind)) if !is_to_come(behind) => Around::Before(lines[behind].0),
+        (Some(before), Some(behind)) => Around::Between(lines[before].0, lines[behind].0),
+        _ => Around::None,
+    }
+}
+
+/// Whether a statement of PTX accesses memory, or orders or completes what does.
+fn has_effect(statement: &str) -> bool {
+    const OPCODES: &[&str] = &[
+        "ld",
+        "st",
+        "atom",
+        "red",
+        "cp",
+        "bar",
+        "barrier",
+        "fence",
+        "membar",
+        "mbarrier",
+        "shfl",
+        "vote",
+        "match",
+        "redux",
+        "wgmma",
+        "tcgen05",
+        "ldmatrix",
+        "stmatrix",
+        "griddepcontrol",
+    ];
+    let statement = match statement.strip_prefix('@') {
+        Some(guarded) => guarded.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start()),
+        None => statement,
+    };
+    let opcode = statement.split_whitespace().next().unwrap_or("");
+    let (first, rest) = opcode.split_once('.').unwrap_or((opcode, ""));
+    OPCODES.contains(&first) && !rest.starts_with("param")
 }
 
 /// Whether what stands on that side comes from the same line of the source.
@@ -238,4 +356,50 @@ fn statement_around(sources: &SourceMap, span: Span) -> &str {
 /// Whether some change is of a file that a compiler has written.
 pub(super) fn is_of_compiled<'e>(sources: &SourceMap, edits: impl IntoIterator<Item = &'e Edit>) -> bool {
     edits.into_iter().any(|edit| sources.is_compiled(edit.span().file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Around, around};
+
+    const TEXT: &str = "\
+.visible .entry k()
+{
+	ld.param.u64 %rd1, [k_param_0];
+	st.shared.u32 [%r4], %r15;
+	cvta.to.global.u64 %rd2, %rd1;
+	@%p1 bra $L_1;
+	st.shared.u32 [%r5], %r15;
+$L_1:
+	setp.ne.s32 %p2, %r3, 0;
+	@%p2 bra $L_2;
+	ld.shared.u32 %r6, [%r7];
+$L_2:
+	setp.ne.s32 %p3, %r6, 0;
+	bar.sync 0;
+	ret;
+}
+";
+
+    /// What is told of the place in front of a line: which side, and the lines there.
+    fn told(before: &str) -> (&'static str, Vec<&'static str>) {
+        let line_at = |at: usize| TEXT[at..].lines().next().expect("a line");
+        match around(TEXT, TEXT.find(before).expect("it is there")) {
+            Around::Behind(at) => ("behind", vec![line_at(at)]),
+            Around::Before(at) => ("before", vec![line_at(at)]),
+            Around::Between(a, b) => ("between", vec![line_at(a), line_at(b)]),
+            Around::None => ("none", Vec::new()),
+        }
+    }
+
+    #[test]
+    fn a_place_is_told_by_what_is_done_around_it_and_not_by_what_is_computed_there() {
+        assert_eq!(told("cvta"), ("behind", vec!["st.shared.u32 [%r4], %r15;"]));
+        assert_eq!(
+            told("setp.ne.s32 %p2"),
+            ("between", vec!["st.shared.u32 [%r5], %r15;", "ld.shared.u32 %r6, [%r7];"])
+        );
+        assert_eq!(told("setp.ne.s32 %p3"), ("before", vec!["bar.sync 0;"]));
+        assert_eq!(told("ld.param"), ("before", vec!["st.shared.u32 [%r4], %r15;"]));
+    }
 }
