@@ -167,12 +167,13 @@ impl Search<'_> {
     ) -> Result<Vec<Option<Repair>>, CheckError> {
         let mut promising: Vec<(usize, &Proposal)> = Vec::new();
         let mut so_far = SoFar::default();
-        let first = effort::at_first(self.outcome);
-        // What no answer comes of soon is asked again with what is left then.
-        let first = if self.has_looked_for_more() { first.min(self.allowance.left() / 2) } else { first };
         let mut n_checked = 0;
         let mut in_vain: SortedMap<&str, u32> = SortedMap::new();
         let all = self.likelier_first(all, &mut so_far)?;
+        let first = effort::at_first(self.outcome);
+        // What no answer comes of soon is asked again with what is left then.
+        let first = if self.has_looked_for_more() { first.min(self.allowance.left() / 2) } else { first };
+        let first = self.allowance.used().saturating_add(first);
         for (number, &(_, target, proposal)) in all.iter().enumerate() {
             let is_enough = n_checked >= CHECKED_MAX || self.allowance.used() >= first;
             if self.allowance.used_up().is_some() || is_enough {

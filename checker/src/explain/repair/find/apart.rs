@@ -32,12 +32,12 @@ impl Search<'_> {
         if !is_large || effort::is_one_execution(self.outcome) {
             return Ok(all.to_vec());
         }
-        let half = self.allowance.used() + self.allowance.left() / 2;
+        let part = self.allowance.used() + self.allowance.left() / 4;
         let asked = (0..all.len()).filter(|&at| all[at].0 > 0);
         let mut likely: SortedSet<usize> = SortedSet::new();
         for at in asked.take(ASKED_MAX) {
             let (_, target, proposal) = all[at];
-            if likely.len() == FOUND_MAX || self.allowance.used() >= half {
+            if likely.len() == FOUND_MAX || self.allowance.used() >= part {
                 break;
             }
             if self.is_apart(proposal, target)? {
