@@ -11,6 +11,9 @@ use crate::work::Allowance;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use rustc_hash::FxHashSet;
 
+/// Events of hubs that are left to be asked about; where there are more, slices around places are the better ones.
+const LEFT_MAX: usize = 64;
+
 /// Of each flag, the pairs that slices ask about so far, of those of hubs.
 type Asked = Vec<FxHashSet<(EventId, EventId)>>;
 
@@ -36,7 +39,11 @@ impl Plan<'_> {
             self.mark(&piece, &mut asked);
             found.add(piece)?;
         }
-        for ((hub, other), events) in self.left_between_hubs(&asked) {
+        let left = self.left_between_hubs(&asked);
+        if left.values().map(SortedSet::len).sum::<usize>() > LEFT_MAX {
+            return None;
+        }
+        for ((hub, other), events) in left {
             let others = SortedSet::from_iter([other]);
             let piece = self.with_writers(hub, &others, &events, events.iter().copied())?;
             self.mark(&piece, &mut asked);
