@@ -143,8 +143,9 @@ pub enum Command {
 /// `fencepost new`.
 #[derive(Args, Clone, Debug)]
 pub struct NewOptions {
-    /// The kernel's name, with folders before it where it is not for this one; the file is `NAME.fence`.
-    #[arg(required_unless_present = "list")]
+    /// The kernel's name, with folders before it where it is not for this one; the file is `NAME.fence`. With `--from`, the
+    /// module's own name if there is none here.
+    #[arg(required_unless_present_any = ["list", "from"])]
     pub name: Option<PathBuf>,
     /// What the kernel is to be like.
     #[arg(long, default_value = templates::ALL[0].name, value_parser = template())]

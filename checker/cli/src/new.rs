@@ -22,11 +22,10 @@ const ENDING: &str = "fence";
 
 /// Writes the file, or lists the templates.
 pub fn run(options: &NewOptions, output: &mut Output) -> Status {
-    let Some(name) = options.name.as_deref().filter(|_| !options.list) else {
-        output.print(&list());
-        return Status::Fine;
-    };
     if let Some(module) = &options.from {
+        // Beside who calls, as with a name: a module may lie where nothing should be written.
+        let own = module.file_stem().map(PathBuf::from).unwrap_or_default();
+        let name = options.name.as_ref().unwrap_or(&own);
         return match import(name, module, options.entry.as_deref()) {
             Ok(path) => {
                 let path = of_path(&path);
@@ -42,6 +41,10 @@ pub fn run(options: &NewOptions, output: &mut Output) -> Status {
             }
         };
     }
+    let Some(name) = options.name.as_deref().filter(|_| !options.list) else {
+        output.print(&list());
+        return Status::Fine;
+    };
     let done = templates::find(&options.template)
         .ok_or_else(|| {
             let name = shown(&options.template);

@@ -207,6 +207,10 @@ fn a_compiled_kernel_is_imported_with_what_can_be_inferred() {
     for part in ["global p0[1]: u32 = 0;", "ctas: 2, block: 64, cooperative: true", "param 1 = &p1;"] {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
+    // Without a name it has the module's.
+    assert_eq!(code(&run(&folder.0, &["new", "--from", "spin_lock.ptx"])), 0);
+    let own = std::fs::read_to_string(folder.0.join("spin_lock.fence")).expect("it was written");
+    assert_eq!(own, text, "the same but for its name");
     let checked = run(&folder.0, &["check", "lock.fence"]);
     assert_eq!(code(&checked), 0, "{}", String::from_utf8_lossy(&checked.stdout));
     // One of several kernels, with dimensions and numbers that have to be chosen.
