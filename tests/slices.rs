@@ -3,7 +3,7 @@
 //!
 //! `FENCEPOST_SLICES_PROGRAMS=N` runs N random kernels, `FENCEPOST_SLICES_SEED=S` others.
 
-use fencepost::check::replay::are_apart;
+use fencepost::check::apart::are_apart;
 use fencepost::check::{CheckError, Config, check};
 use fencepost::encode::Treatment;
 use fencepost::verdict::{Limit, Outcome, Property, Verdict};
@@ -253,6 +253,28 @@ kernel hubs {
 }
 ";
 
+/// CTAs of which all threads wait for each other's word between fences, one round of it each; a thread sets the word.
+const FENCED: &str = "\
+const LANES = 8;
+kernel fenced {
+    launch { ctas: 2, lanes: LANES, cooperative: true }
+    global data[2][LANES]: u32 = 0;
+    global flag[2]: u32 = 0;
+    st.weak.global.u32 [data[ctaid][tid]], tid + 1;
+    fence.sc.gpu;
+    bar.sync 0;
+    if tid == 0 {
+        st.relaxed.gpu.global.u32 [flag[ctaid]], 1;
+    }
+    for i in 0..2 {
+        await ld.relaxed.gpu.global.u32 [flag[i]] == 1;
+        fence.sc.gpu;
+        let v = ld.weak.global.u32 [data[i][tid]];
+        assert v == tid + 1;
+    }
+}
+";
+
 /// A tile that all write and all read, as a transpose does it: at each word few threads meet, and each thread meets all.
 const TILE: &str = "\
 const N = 16;
@@ -399,6 +421,11 @@ fn threads_that_have_to_do_with_many_agree_whatever_is_left_out() {
     compare_edits(HUBS);
 }
 
+#[test]
+fn ctas_that_all_wait_between_fences_agree_whatever_is_left_out() {
+    compare_edits(FENCED);
+}
+
 /// What goes wrong in launches of which the whole is too large; the same is proved as it was.
 #[test]
 fn what_slices_find_is_found_in_launches_that_are_too_large() {
@@ -411,9 +438,12 @@ fn what_slices_find_is_found_in_launches_that_are_too_large() {
             .expect("checked")
     };
     assert_eq!(checked(LOCK, &large).verdict, Verdict::Proved);
+    assert_eq!(checked(FENCED, &large).verdict, Verdict::Proved);
     for (text, from, to, property) in [
         (GRID, "red.add.release.gpu", "red.add.relaxed.gpu", Property::Race),
         (GRID, "ld.acquire.gpu", "ld.relaxed.gpu", Property::Race),
+        // Whoever is left out fences as late as those who are there let them: else they order what is found.
+        (FENCED, "fence.sc.gpu;", "", Property::Race),
         (LOCK, "cas.acquire", "cas.relaxed", Property::Assert),
         (LOCK, "release.gpu.global", "release.cta.global", Property::Race),
         (LOCK, "st.release.gpu.global.u32 [lock], 0;", "", Property::Deadlock),
@@ -444,7 +474,6 @@ fn a_scope_that_is_too_narrow_is_found_before_the_orders_of_all_arrivals_are_tri
     assert!(outcome.properties.contains(&(Property::Race, Verdict::Violated)), "{:?}", outcome.properties);
 }
 
-/// Where the work for slices was too much, that is what is said, and not that the whole is too large for anything.
 /// Each thread reads what another one has written, with something in between.
 fn exchange(distance: u32, between: &str) -> Program {
     load_text(&format!(
@@ -486,6 +515,7 @@ fn a_change_keeps_two_apart_if_it_keeps_others_of_other_warps_apart_and_lets_the
     }
 }
 
+/// Where the work for slices was too much, that is what is said, and not that the whole is too large for anything.
 #[test]
 fn slices_that_are_not_done_name_the_budget() {
     let model = model(&[]);

@@ -4,6 +4,7 @@
 //! property, and, if none can, does some execution want to run past the bound? A third guards against proofs about
 //! nothing: does some execution complete, and reach what should be reachable?
 
+pub mod apart;
 mod cells;
 mod certain;
 mod config;
@@ -517,13 +518,17 @@ impl<'a> Decider<'a> {
         let Config { record, treatment, ref properties, .. } = *self.config;
         let closed = &self.decision.closed;
         // Of a litmus test's condition bounds say nothing, so none is closed then.
-        let is_claim = |own: &Property| !matches!(own, Property::Reachable | Property::Condition);
-        let is_left = |own: &Property| closed.is_empty() || is_claim(own) && !closed.contains(own);
+        let mut claims =
+            properties.iter().filter(|own| !matches!(own, Property::Reachable | Property::Condition));
         let is_shown = || {
             !asks_for_the_end(self.config, problem.graph)
                 || Settled::unstated(problem, treatment).reaches_all(problem.graph)
         };
-        !record && treatment.interleave && !properties.iter().any(is_left) && is_shown()
+        !record
+            && treatment.interleave
+            && !closed.is_empty()
+            && claims.all(|own| closed.contains(own))
+            && is_shown()
     }
 
     fn ask(&mut self, problem: Problem<'_>, encoding: &Encoding) -> Result<(), CheckError> {

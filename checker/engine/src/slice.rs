@@ -5,19 +5,20 @@
 //! what it accesses, the few that have to do with everybody, and of the others' memory what those need. Slices that
 //! differ only in the names of threads and places are one. If none of them can go wrong, nor can the launch.
 //!
-//! Sound: take an execution of the launch and leave out all events that are not in a slice. What is left is an execution of
-//! the slice. Its events have their guards, and the constraints that are kept hold, since terms keep their values: a value
-//! that was read by an event left out is any value (`UnknownKind::Elsewhere`). A read stays only if all that may write its
-//! bytes stays, so that it has its sources, and all that is coherence-after them. Axioms hold since they are monotone,
-//! which [`monotone`] works out from the model file: what an axiom forbids gains no pair when events are left out, and what
-//! a flag marks loses none. That threads wait for each other for ever is asked of a slice of its own, with everybody's
-//! guards and waits, without any event or with those that access what waits, and the paths to them, depend on. What is
-//! claimed of final memory is asked of a slice with those words and whoever writes them: a word ends as it does in the
-//! launch where nobody who writes it is left out, and where all threads end so do some. So what goes wrong in the launch
-//! goes wrong in a slice that asks for it; and [`plan`] goes through all pairs that a flag can hold of, and all threads'
-//! obligations, waits and loop cuts, to see that each is asked of some slice. The converse does not hold: what goes wrong
-//! in a slice may be due to what was left out, and then the launch is checked as a whole. Of what happens once many threads
-//! have ended, a slice says so of those that it has ([`wide`]).
+//! Sound: take an execution of the launch and leave out all events that are not in a slice. What is left is an execution
+//! of the slice. Its events have their guards, and the constraints that are kept hold, since terms keep their values: a
+//! value that was read by an event left out is any value (`UnknownKind::Elsewhere`), and so is one that is written and
+//! that nobody asks for. A read stays only if all that may write its bytes stays, so that it has its sources, and all
+//! that is coherence-after them. Axioms hold since they are monotone, which [`monotone`] works out from the model file:
+//! what an axiom forbids gains no pair when events are left out, and what a flag marks loses none. That threads wait for
+//! each other for ever is asked of a slice of its own, with everybody's guards and waits, without any event, or with
+//! those that access what waits, and the paths to them, depend on, and then with the fences and barriers of those who do.
+//! What is claimed of final memory is asked of a slice with those words and whoever writes them: a word ends as it does
+//! in the launch where nobody who writes it is left out, and where all threads end so do some. So what goes wrong in the
+//! launch goes wrong in a slice that asks for it; and [`plan`] goes through all pairs that a flag can hold of, and all
+//! threads' obligations, waits and loop cuts, to see that each is asked of some slice. The converse does not hold: what
+//! goes wrong in a slice may be due to what was left out, and then the launch is checked as a whole. Of what happens once
+//! many threads have ended, a slice says so of those that it has ([`wide`]).
 //!
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
 //! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags). [`monotone`] evaluates both.

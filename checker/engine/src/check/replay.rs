@@ -11,7 +11,7 @@
 //! Cannot: carry over executions in which the change makes other accesses happen.
 
 use super::unrolled::{Unrolled, unrolled};
-use super::{CheckError, Config, phases, slices};
+use super::{Config, phases};
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::{Cells, add_initial_writes};
@@ -63,49 +63,6 @@ pub fn events(
         found = events(&phases::in_turns(config));
     }
     Some(found.ok()?.graph)
-}
-
-/// Whether with a change two accesses do nothing wrong to each other that were found to do so, and both still happen. That is asked
-/// of a slice of theirs, so `false` says nothing.
-///
-/// # Errors
-/// If an answer is to be followed and cannot be.
-pub fn are_apart(
-    (program, kernel, launch): (&Program, &Kernel, &Launch),
-    model: &MemoryModel,
-    config: &Config,
-    (before, found): (&EventGraph, &Witness),
-) -> Result<bool, CheckError> {
-    let mut facts = Facts::of(model, launch, config.treatment);
-    let few = phases::few(config);
-    let of = (program, kernel, launch);
-    let Ok(Unrolled { graph, .. }) =
-        unrolled(of, model, &few, config.unroll, &config.allowance(), &mut facts)
-    else {
-        return Ok(false);
-    };
-    let GoalKind::Flag { pair: (a, b), .. } = found.claim else { return Ok(false) };
-    let (Some(a), Some(b)) = (same_access(before, &graph, a), same_access(before, &graph, b)) else {
-        return Ok(false);
-    };
-    slices::are_apart(&graph, model, &few, (a, b), &facts)
-}
-
-/// An access of a thread in a changed program: as many of the same kind and location come before it, if there are as many in all.
-fn same_access(before: &EventGraph, after: &EventGraph, event: EventId) -> Option<EventId> {
-    let agent = before.events[event].agent?;
-    let alike = |graph: &EventGraph| -> Vec<EventId> {
-        let kind =
-            |own: &EventKind| own.access().map(|access| (discriminant(own), access.location, access.proxy));
-        let asked = kind(&before.events[event].kind);
-        let own = graph.events.iter_enumerated();
-        let own =
-            own.filter(|(_, own)| own.agent == Some(agent) && kind(&own.kind) == asked && asked.is_some());
-        own.map(|(id, _)| id).collect()
-    };
-    let (own, theirs) = (alike(before), alike(after));
-    let place = own.iter().position(|&own| own == event)?;
-    (own.len() == theirs.len()).then(|| theirs[place])
 }
 
 impl<'a> Changed<'a> {

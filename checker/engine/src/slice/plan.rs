@@ -6,10 +6,11 @@ mod places;
 mod threads;
 
 use self::growing::Growing;
+use self::places::AtPlaces;
 use super::constraints::{Constraints, unknowns_of};
 use super::kinds::{Kind, company, first_of_kinds, kinds, of_warps};
 use super::monotone::{Anchor, Candidates, Claims, claims};
-use super::piece::{About, Doings, Piece};
+use super::piece::{About, Core, Doings, Piece};
 use super::reach::{FAR, NEAR, Reach};
 use super::spots::Spots;
 use super::wide::WideGuards;
@@ -38,6 +39,14 @@ const CANDIDATES_MAX: usize = 64_000_000;
 const KEY_MAX: usize = 1 << 21;
 /// Threads that are taken in one after the other before a slice is given up.
 const ATTEMPTS_MAX: usize = 8;
+
+/// Which of the fences and barriers of those who access some memory are in a slice with it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Orders {
+    /// None: who waits for a value that stays waits no longer, whatever comes before what.
+    None,
+    All,
+}
 
 /// How a launch is cut.
 pub struct Plan<'a> {
@@ -82,6 +91,7 @@ pub struct Plan<'a> {
     after_shared: FxHashMap<EventId, Vec<EventId>>,
     decided_stores: FxHashMap<EventId, Vec<EventId>>,
     doings: OnceCell<Doings>,
+    at_places: OnceCell<AtPlaces>,
     values: OnceCell<Values>,
 }
 
@@ -160,6 +170,7 @@ impl<'a> Plan<'a> {
             after_shared: FxHashMap::default(),
             decided_stores: grouped(decided_stores(graph, &mut Supports::default())),
             doings: OnceCell::new(),
+            at_places: OnceCell::new(),
             values: OnceCell::new(),
         };
         this.find_hubs();
@@ -201,17 +212,21 @@ impl<'a> Plan<'a> {
         self.hubs.len() <= self.reach.hubs_max && self.hubs.len() < self.events.len()
     }
 
-    /// Whether threads can wait for each other for ever, whatever they read; and the same with the memory that they
-    /// wait for, if that is less than all.
-    pub fn of_waits(&self) -> Option<(Piece, Option<Piece>)> {
-        let first = *self.events.keys().next()?;
-        if self.graph.blocked.is_empty() {
-            return None;
-        }
-        let stuck = self.graph.blocked.iter().map(|blocked| blocked.stuck).collect();
+    /// Whether threads can wait for each other for ever: whatever they read, with the memory that they wait for, and with all
+    /// that orders that memory; the smallest first, and of those with memory only what is less than all.
+    pub fn of_waits(&self) -> Vec<Piece> {
+        let Some(&first) = self.events.keys().next().filter(|_| !self.graph.blocked.is_empty()) else {
+            return Vec::new();
+        };
+        let stuck: Vec<TermRef> = self.graph.blocked.iter().map(|blocked| blocked.stuck).collect();
         let all = self.events.keys().copied().collect();
-        let with_memory = self.of_ends(first, &all, stuck).map(|piece| piece.with_all_waits(self.graph));
-        Some((Piece::of_waits(self.graph, first), with_memory))
+        let mut pieces = vec![Piece::of_waits(self.graph, first)];
+        for orders in [Orders::None, Orders::All] {
+            let with_memory = self.of_ends(first, &all, stuck.clone(), orders);
+            pieces.extend(with_memory.map(|piece| piece.with_all_waits(self.graph)));
+        }
+        pieces.dedup_by(|larger, smaller| larger.kept == smaller.kept);
+        pieces
     }
 
     /// What is claimed of final memory, each claim of a slice of its own.
@@ -235,7 +250,7 @@ impl<'a> Plan<'a> {
             let centre = *threads.iter().next().or_else(|| self.events.keys().next())?;
             let mut terms = vec![claim.condition];
             terms.extend(threads.iter().map(|&agent| graph.completed[agent]));
-            let mut piece = self.of_ends(centre, &threads, terms.clone())?;
+            let mut piece = self.of_ends(centre, &threads, terms.clone(), Orders::All)?;
             self.constrain(&mut piece, terms);
             (piece.about, piece.ending, piece.finals) = (About::Finals, threads, vec![index]);
             pieces.push(piece);
@@ -253,15 +268,24 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Of some threads the memory that terms depend on, with all that those do besides who access it; `None` if that is
-    /// most of the launch.
-    fn of_ends(&self, centre: AgentId, threads: &SortedSet<AgentId>, terms: Vec<TermRef>) -> Option<Piece> {
+    /// Of some threads the memory that terms depend on, with or without all that those do besides who access it; `None` if
+    /// that is most of the launch.
+    fn of_ends(
+        &self,
+        centre: AgentId,
+        threads: &SortedSet<AgentId>,
+        terms: Vec<TermRef>,
+        orders: Orders,
+    ) -> Option<Piece> {
         let mut growing = Growing::new(self, threads);
         growing.terms = terms;
         self.of_nobody.iter().for_each(|&event| growing.keep(event));
         let mut met: SortedSet<AgentId> = SortedSet::new();
         loop {
             growing.grow();
+            if orders == Orders::None {
+                break;
+            }
             let met_now: SortedSet<AgentId> =
                 growing.kept.iter().filter_map(|&event| self.thread(event)).collect();
             let new: Vec<AgentId> = met_now.into_iter().filter(|&agent| met.insert(agent)).collect();
@@ -334,6 +358,49 @@ impl<'a> Plan<'a> {
 
     fn is_read(&self, event: EventId) -> bool {
         matches!(self.graph.events[event].kind, EventKind::Read(_))
+    }
+
+    /// What is made of some threads and of whoever else has to be there for what it asks; `None` if that is too many.
+    fn with_missing(
+        &self,
+        mut threads: SortedSet<AgentId>,
+        make: impl Fn(&SortedSet<AgentId>) -> Option<Piece>,
+    ) -> Option<Piece> {
+        for _ in 0..ATTEMPTS_MAX {
+            let piece = make(&threads)?;
+            match self.missing(&piece) {
+                Ok(()) => return Some(piece),
+                Err(Some(another)) if threads.len() < self.reach.threads_max && threads.insert(another) => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// Of some threads what is no access, some accesses with all that these threads do at their places, and what that depends
+    /// on; bare if it is made of a core. Asked is what some of the threads alone do wrong.
+    fn of_accesses<'e>(
+        &self,
+        (centre, asked): (AgentId, &SortedSet<AgentId>),
+        threads: &SortedSet<AgentId>,
+        accesses: impl IntoIterator<Item = &'e EventId>,
+        bare: Option<&Core>,
+    ) -> Option<Piece> {
+        let mut growing = Growing::new(self, threads);
+        growing.terms = self.asked_terms(asked);
+        growing.core = bare;
+        self.of_nobody.iter().for_each(|&event| growing.keep(event));
+        for &event in threads.iter().flat_map(|thread| &self.events[thread]) {
+            if self.graph.events[event].kind.access().is_none() {
+                growing.keep(event);
+            }
+        }
+        for &event in accesses {
+            growing.keep(event);
+            growing.places.extend(self.spots.of.get(&event));
+        }
+        growing.grow();
+        self.asking(growing, centre, asked.clone())
     }
 
     /// What has grown as a slice that asks of some threads what they alone do wrong; `None` if a read is there without all that

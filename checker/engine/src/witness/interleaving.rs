@@ -227,14 +227,21 @@ impl<'a> Machine<'a> {
                 threads.entry(agent).or_default().push_back(id);
             }
         }
+        let turns = self.order_of_turns();
         while !threads.is_empty() {
             let mut progress = false;
-            for events in threads.values_mut() {
-                while let Some(&event) = events.front()
-                    && matches!(self.advance(event)?, Step::Done)
-                {
-                    events.pop_front();
-                    progress = true;
+            for &turn in turns {
+                if progress {
+                    break;
+                }
+                for events in threads.values_mut() {
+                    while let Some(&event) = events.front()
+                        && self.has_turn(event, turn)
+                        && matches!(self.advance(event)?, Step::Done)
+                    {
+                        events.pop_front();
+                        progress = true;
+                    }
                 }
             }
             threads.retain(|_, events| !events.is_empty());

@@ -95,7 +95,7 @@ pub(super) fn of_look(kernel: &Kernel, outcome: &Outcome) -> u64 {
 
 /// What it may take to ask of two threads alone.
 pub(super) fn of_pair(outcome: &Outcome) -> u64 {
-    times((0, 3_000_000), 0).saturating_add(of_events(outcome, OF_AN_EVENT[0] / 4))
+    LOOK_STEPS.1.saturating_add(of_events(outcome, OF_AN_EVENT[0] / 4))
 }
 
 /// What the first round of tries may take.

@@ -20,9 +20,10 @@ pub(super) struct Growing<'a> {
     pub(super) known_terms: FxHashSet<TermRef>,
     /// Unknowns for final bytes that only they write.
     pub(super) ends: SortedSet<UnknownId>,
-    /// Of a slice that is to be bare, what it is made of; and the writes of values that nobody asks for, which such a one leaves
-    /// out.
+    /// Of a slice that is to be bare, what it is made of.
     pub(super) core: Option<&'a Core>,
+    /// Writes of values that nobody asks for: what is written may be anything, so that threads that write their own numbers are
+    /// alike.
     pub(super) idle: SortedSet<EventId>,
 }
 
@@ -57,7 +58,7 @@ impl<'a> Growing<'a> {
             let values = self.plan.values.get_or_init(|| Values::new(graph));
             values.is_free(graph, event) && !values.terms.contains(&access.value)
         };
-        if self.core.is_some() && matches!(of_event.kind, EventKind::Write(_)) && is_idle() {
+        if matches!(of_event.kind, EventKind::Write(_)) && is_idle() {
             self.idle.insert(event);
         } else {
             self.terms.push(access.value);

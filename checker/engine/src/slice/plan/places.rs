@@ -20,7 +20,7 @@
 
 use super::super::piece::{Core, Piece, Place, Places};
 use super::found::Found;
-use super::{ATTEMPTS_MAX, Candidates, Growing, Plan};
+use super::{Candidates, Plan};
 use crate::event::{AgentId, EventId};
 use crate::work::{self, Allowance, Work};
 use fencepost_dsl::IndexVec;
@@ -33,6 +33,12 @@ const TOGETHER_MAX: usize = 16;
 const ALIKE_MAX: usize = 64;
 /// Pairs that are gone through.
 const PAIRS_MAX: usize = 4_000_000;
+
+/// Where each event is, and the accesses of each place.
+pub(super) struct AtPlaces {
+    of: Arc<IndexVec<EventId, Place>>,
+    accesses: Vec<Vec<EventId>>,
+}
 
 /// Who is in a slice besides those it is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,8 +56,8 @@ impl Plan<'_> {
         if self.claims.candidates.iter().map(Candidates::len).sum::<usize>() > PAIRS_MAX {
             return None;
         }
-        let (of, accesses) = self.places();
-        let places = Places { of: Arc::new(of), only: None };
+        let AtPlaces { of, accesses } = self.places();
+        let places = Places { of: Arc::clone(of), only: None };
         let mut found = Found::new(self, allowance);
         found.pieces = self.of_finals()?;
         let mut of_place: Vec<SortedSet<(EventId, EventId)>> = vec![SortedSet::new(); accesses.len()];
@@ -73,8 +79,7 @@ impl Plan<'_> {
 
     /// The slice that asks about two accesses of one place, and nothing else; `None` if they are none.
     pub fn around_pair(&self, pair: (EventId, EventId)) -> Option<Piece> {
-        let (of, _) = self.places();
-        let places = Places { of: Arc::new(of), only: None };
+        let places = Places { of: Arc::clone(&self.places().of), only: None };
         let number = places.shared(pair)?;
         let centre = self.thread(pair.0)?;
         let core = Core {
@@ -96,7 +101,7 @@ impl Plan<'_> {
         let cta = |event: EventId| self.thread(event).map(|thread| graph.hierarchy.cta_of(thread));
         let place = |event: EventId| graph.events[event].site.map(|site| graph.sites[site].span);
         let is_within = |one: EventId, other: EventId| cta(one) == cta(other);
-        let (of, accesses) = self.places();
+        let AtPlaces { of, accesses } = self.places();
         let others = graph.events.ids().filter(|&other| {
             place(other).is_some()
                 && place(other) == place(a)
@@ -129,8 +134,11 @@ impl Plan<'_> {
         Some(found.pieces)
     }
 
-    /// Where each event is, and the accesses of each place.
-    fn places(&self) -> (IndexVec<EventId, Place>, Vec<Vec<EventId>>) {
+    fn places(&self) -> &AtPlaces {
+        self.at_places.get_or_init(|| self.new_places())
+    }
+
+    fn new_places(&self) -> AtPlaces {
         let mut of = IndexVec::repeat(Place::Nowhere, self.graph.events.len());
         for &event in self.of_nobody.iter().filter(|&&event| !self.spots.of.contains_key(&event)) {
             of[event] = Place::Everywhere;
@@ -153,7 +161,7 @@ impl Plan<'_> {
                 accesses.push(members);
             }
         }
-        (of, accesses)
+        AtPlaces { of: Arc::new(of), accesses }
     }
 
     /// Adds the slices that ask about the accesses of a place.
@@ -248,32 +256,13 @@ impl Plan<'_> {
             self.add_delegates(&mut threads);
             self.add_company(&mut threads);
         }
-        for _ in 0..ATTEMPTS_MAX {
-            if threads.len() > self.reach.threads_max {
-                return None;
-            }
-            let mut growing = Growing::new(self, &threads);
-            growing.terms = self.asked_terms(asked);
-            growing.core = (surroundings == Surroundings::None).then_some(core);
-            self.of_nobody.iter().for_each(|&event| growing.keep(event));
-            for &event in threads.iter().flat_map(|thread| &self.events[thread]) {
-                if self.graph.events[event].kind.access().is_none() {
-                    growing.keep(event);
-                }
-            }
-            for &access in accesses {
-                growing.keep(access);
-                growing.places.extend(self.spots.of.get(&access));
-            }
-            growing.grow();
-            let mut piece = self.asking(growing, *centre, asked.clone())?;
-            piece.places = Some(places.clone());
-            match self.missing(&piece) {
-                Ok(()) => return Some(piece),
-                Err(Some(another)) if threads.insert(another) => {}
-                Err(_) => return None,
-            }
+        if threads.len() > self.reach.threads_max {
+            return None;
         }
-        None
+        let bare = (surroundings == Surroundings::None).then_some(core);
+        self.with_missing(threads, |threads| {
+            let piece = self.of_accesses((*centre, asked), threads, accesses, bare)?;
+            Some(Piece { places: Some(places.clone()), ..piece })
+        })
     }
 }

@@ -3,8 +3,8 @@
 //! What hubs have to do with each other is asked there, too, as far as it is at places that some other thread accesses. For
 //! the rest there are slices around hubs, each about what is left between two of them.
 
+use super::Plan;
 use super::found::Found;
-use super::{ATTEMPTS_MAX, Growing, Plan};
 use crate::event::{AgentId, EventId};
 use crate::slice::piece::Piece;
 use crate::work::Allowance;
@@ -121,40 +121,8 @@ impl Plan<'_> {
                 return None;
             }
         }
-        for _ in 0..ATTEMPTS_MAX {
-            let piece = self.of_threads(centre, &threads, events)?;
-            match self.missing(&piece) {
-                Ok(()) => return Some(piece),
-                Err(Some(another)) if threads.len() < self.reach.threads_max && threads.insert(another) => {}
-                Err(_) => return None,
-            }
-        }
-        None
-    }
-
-    /// What of some threads' events stays: some of one thread's, of the others' what is no access, and what they access of its
-    /// bytes and of those on which the values and paths that are left depend.
-    fn of_threads<'e>(
-        &self,
-        centre: AgentId,
-        threads: &SortedSet<AgentId>,
-        events: impl IntoIterator<Item = &'e EventId>,
-    ) -> Option<Piece> {
         let mut asked = self.hubs.clone();
         asked.insert(centre);
-        let mut growing = Growing::new(self, threads);
-        growing.terms = self.asked_terms(&asked);
-        self.of_nobody.iter().for_each(|&event| growing.keep(event));
-        for &event in threads.iter().flat_map(|thread| &self.events[thread]) {
-            if self.graph.events[event].kind.access().is_none() {
-                growing.keep(event);
-            }
-        }
-        for &event in events {
-            growing.keep(event);
-            growing.places.extend(self.spots.of.get(&event));
-        }
-        growing.grow();
-        self.asking(growing, centre, asked)
+        self.with_missing(threads, |threads| self.of_accesses((centre, &asked), threads, events, None))
     }
 }

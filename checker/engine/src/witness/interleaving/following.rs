@@ -8,8 +8,11 @@
 use super::{Execution, Machine};
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
-use crate::event::{EventGraph, EventId, Role, TermKind, TermRef, UnknownId, UnknownKind};
+use crate::event::{
+    AgentId, EventGraph, EventId, EventKind, Role, TermKind, TermRef, UnknownId, UnknownKind,
+};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
+use fencepost_dsl::vocabulary::FenceSem;
 use rustc_hash::FxHashMap;
 
 /// What some events do.
@@ -37,9 +40,26 @@ pub fn complete(graph: &EventGraph, cells: &Cells, given: &Given) -> Option<Exec
     Some(machine.finish()?.without_what_is_cut(graph))
 }
 
+/// Who may run.
+///
+/// Others run behind those of whom something is given, and their `fence.sc` come last: an order that those make is one that
+/// what is given may do without.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// All, where nothing is given.
+    All,
+    /// Those of whom something is given.
+    Given,
+    /// All, but for others' `fence.sc`.
+    Others,
+    OthersFences,
+}
+
 /// How what is given is followed.
 pub(super) struct Following<'a> {
     given: &'a Given,
+    /// Whose that is.
+    agents: SortedSet<AgentId>,
     /// What comes before an event that is given.
     before: FxHashMap<EventId, Vec<EventId>>,
     /// Whether that is waited for.
@@ -102,7 +122,29 @@ impl<'a> Machine<'a> {
         for (a, b) in given.coherence.pairs().chain(given.fence_order.pairs()) {
             before.entry(b).or_default().push(a);
         }
-        self.following = Some(Following { given, before, is_in_order: true, open, waits });
+        let agents = given.kept.iter().filter_map(|event| self.graph.events[event].agent).collect();
+        self.following = Some(Following { given, agents, before, is_in_order: true, open, waits });
+    }
+
+    /// Who runs, one after the other, as long as those before get no further.
+    pub(super) fn order_of_turns(&self) -> &'static [Turn] {
+        if self.following.is_some() { &[Turn::Given, Turn::Others, Turn::OthersFences] } else { &[Turn::All] }
+    }
+
+    /// Whether a thread may have its next event in a turn.
+    pub(super) fn has_turn(&self, event: EventId, turn: Turn) -> bool {
+        let agent = self.graph.events[event].agent;
+        let is_given =
+            || self.following.iter().zip(agent).any(|(following, agent)| following.agents.contains(&agent));
+        match turn {
+            Turn::All | Turn::OthersFences => true,
+            Turn::Given => is_given(),
+            Turn::Others => is_given() || !self.is_sequentially_consistent(event),
+        }
+    }
+
+    fn is_sequentially_consistent(&self, event: EventId) -> bool {
+        matches!(self.graph.events[event].kind, EventKind::Fence { sem: FenceSem::Sc, .. })
     }
 
     /// Whether something that is given to come before an event has still to come.

@@ -8,7 +8,7 @@ use super::super::edit::Repair;
 use super::so_far::{Ranked, SoFar};
 use super::undecided::orders;
 use super::{Proposal, Search, effort};
-use crate::check::replay::are_apart;
+use crate::check::apart::are_apart;
 use crate::check::{CheckError, Config};
 use crate::encode::goal::GoalKind;
 use crate::verdict::Property;
@@ -22,20 +22,24 @@ const FOUND_MAX: usize = 3;
 const OTHERS_MAX: usize = 4;
 
 impl Search<'_> {
-    /// All changes, those first with which what was found is not there between the two who do it.
+    /// All changes; of those that do nothing but order, the ones first with which what was found is not there between the two who
+    /// do it. Others stay in their places: a change of what is accessed keeps two apart, too, and mends nothing by that.
     pub(super) fn likelier_first<'p>(
         &mut self,
         all: &[Ranked<'p>],
         so_far: &mut SoFar<'p>,
     ) -> Result<Vec<Ranked<'p>>, CheckError> {
+        let mut changes = all.to_vec();
         let is_large = self.outcome.graph.events.len() >= self.job.config.treatment.slices_from;
         if !is_large || effort::is_one_execution(self.outcome) {
-            return Ok(all.to_vec());
+            return Ok(changes);
         }
         let part = self.allowance.used() + self.allowance.left() / 4;
-        let asked = (0..all.len()).filter(|&at| all[at].0 > 0);
+        // What has mended another launch stays the first.
+        let only_orders = |&at: &usize| all[at].0 > 0 && all[at].2.edits.iter().all(orders);
+        let ordering: Vec<usize> = (0..all.len()).filter(only_orders).collect();
         let mut likely: SortedSet<usize> = SortedSet::new();
-        for at in asked.take(ASKED_MAX) {
+        for &at in ordering.iter().take(ASKED_MAX) {
             let (_, target, proposal) = all[at];
             if likely.len() == FOUND_MAX || self.allowance.used() >= part {
                 break;
@@ -44,12 +48,12 @@ impl Search<'_> {
                 likely.insert(at);
             }
         }
-        let (likely, mut rest): (Vec<_>, Vec<_>) = (0..all.len()).partition(|at| likely.contains(at));
         so_far.likely = likely.iter().map(|&at| all[at]).collect();
-        // What has mended another launch stays the first.
-        let n_hints = rest.iter().take_while(|&&at| all[at].0 == 0).count();
-        rest.splice(n_hints..n_hints, likely);
-        Ok(rest.into_iter().map(|at| all[at]).collect())
+        let (first, rest): (Vec<usize>, Vec<usize>) = ordering.iter().partition(|at| likely.contains(at));
+        for (&place, at) in ordering.iter().zip(first.into_iter().chain(rest)) {
+            changes[place] = all[at];
+        }
+        Ok(changes)
     }
 
     /// Whether with a change a pair that was found is none, for all that a slice tells.
@@ -67,14 +71,14 @@ impl Search<'_> {
         are_apart(of, self.job.model, &config, (&self.outcome.graph, found))
     }
 
-    /// Of changes that do nothing but order, the one with which most of the races that were found are none, for all that slices
-    /// tell: a repair for each of these findings.
+    /// Of likely changes the one with which most of the races that were found are none, for all that slices tell: a repair for each
+    /// of these findings.
     pub(super) fn told_apart(
         &mut self,
         likely: &[Ranked<'_>],
     ) -> Result<Option<Vec<Option<Repair>>>, CheckError> {
         let mut best: Option<(&Proposal, Vec<usize>)> = None;
-        for &(_, target, proposal) in likely.iter().filter(|(_, _, own)| own.edits.iter().all(orders)) {
+        for &(_, target, proposal) in likely {
             let mut gone = vec![target];
             for other in (0..self.keys.len()).filter(|&other| other != target).take(OTHERS_MAX) {
                 if self.is_apart(proposal, other)? {

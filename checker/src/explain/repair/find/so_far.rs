@@ -9,7 +9,7 @@ pub(super) type Ranked<'p> = (u32, usize, &'p Proposal);
 /// What came of the changes that were tried.
 #[derive(Default)]
 pub(super) struct SoFar<'p> {
-    /// Those that keep apart the two who were found, unless others are known to race with them.
+    /// Those that do nothing but order, and keep apart the two who were found, unless the finding is known to stay.
     pub(super) likely: Vec<Ranked<'p>>,
     /// What mends this launch, of several.
     pub(super) here_only: Option<Repair>,
