@@ -275,6 +275,28 @@ kernel fenced {
 }
 ";
 
+/// What is claimed at the end goes through the hands of others: of a neighbour's word, and of a word that two hand on.
+const HANDED: &str = "\
+const C = 2;
+const LANES = 12;
+kernel handed {
+    launch { ctas: C, lanes: LANES }
+    global src[C][LANES]: u32;
+    global out[C][LANES]: u32 = 0;
+    shared x[LANES]: u32;
+    shared y[LANES]: u32;
+    let mine = ld.weak.global.u32 [src[ctaid][tid]];
+    st.weak.shared.u32 [x[tid]], mine;
+    bar.sync 0;
+    let next = ld.weak.shared.u32 [x[(tid + 1) % LANES]];
+    st.weak.shared.u32 [y[tid]], next + 1;
+    bar.sync 0;
+    let last = ld.weak.shared.u32 [y[(tid + 1) % LANES]];
+    st.weak.global.u32 [out[ctaid][tid]], last;
+    final { assert [out[1][3]] == [src[1][5]] + 1; assert [out[0][0]] == [src[0][2]] + 1; }
+}
+";
+
 /// A tile that all write and all read, as a transpose does it: at each word few threads meet, and each thread meets all.
 const TILE: &str = "\
 const N = 16;
@@ -344,6 +366,9 @@ fn edits(text: &str) -> Vec<String> {
         ("bar.arrive 1, 128;", "if tid != 9 { bar.arrive 1, 128; }"),
         ("bar.sync group + 3, 64;", "if warpid != 3 { bar.sync group + 3, 64; }"),
         ("[y[tid]]", "[y[tid == 5 ? 4 : tid]]"),
+        ("[x[tid]], mine", "[x[tid == 5 ? 4 : tid]], mine"),
+        ("[y[tid]], next", "[y[tid]], next + tid / 5"),
+        ("[src[1][5]]", "[src[1][4]]"),
         ("[x[own]]", "[x[tid == 5 ? 4 : own]]"),
     ] {
         let places: Vec<usize> = text.match_indices(from).map(|(at, _)| at).collect();
@@ -419,6 +444,11 @@ fn ctas_of_which_the_last_reads_all_agree_whatever_is_left_out() {
 #[test]
 fn threads_that_have_to_do_with_many_agree_whatever_is_left_out() {
     compare_edits(HUBS);
+}
+
+#[test]
+fn claims_of_words_that_were_handed_on_agree_whatever_is_left_out() {
+    compare_edits(HANDED);
 }
 
 #[test]

@@ -250,6 +250,14 @@ fn check_within(
             n_iterations /= 2;
             continue;
         }
+        if let Some((before, bound)) = lowered.take_if(|(before, _)| {
+            !decision.has_found()
+                && before.closed.len() > decision.closed.len()
+                && (decision.limit.is_some() || !decision.open_loops.is_empty())
+        }) {
+            // The smaller bound leaves more open.
+            return Ok(before.into_outcome(launch, model, config, bound));
+        }
         if let Some((Decision { limit, .. }, _)) = &lowered
             && !decision.open_loops.is_empty()
             && decision.limit.is_none()
@@ -374,8 +382,14 @@ impl<'a> Decider<'a> {
                 let statistics = Statistics { microseconds, ..statistics };
                 Ok(Decided::Yes(Box::new(found.into_decision(statistics))))
             }
-            Sliced::Open(Some(found)) => self.decide_rest(graph, *found),
-            Sliced::Open(None) | Sliced::Whole => self.decide_whole_or_run(graph),
+            Sliced::Open(open) => {
+                self.decision.closed = open.closed;
+                match open.found {
+                    Some(found) => self.decide_rest(graph, *found),
+                    None => self.decide_whole_or_run(graph),
+                }
+            }
+            Sliced::Whole => self.decide_whole_or_run(graph),
         }
     }
 
@@ -473,7 +487,7 @@ impl<'a> Decider<'a> {
         self.decision.statistics.microseconds.push(("bound", bound_us));
         let problem = Problem { graph: &graph, cells: &cells, model: self.model, table: &table };
         if !self.config.record {
-            self.decision.closed = properties_closed_by_bounds(problem, self.config.treatment);
+            self.decision.closed.extend(properties_closed_by_bounds(problem, self.config.treatment));
         }
         if self.is_closed(problem) {
             self.decision.statistics.events = graph.events.len();

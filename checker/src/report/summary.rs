@@ -62,7 +62,12 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     if let Some(limit) = &outcome.limit {
         let (what, knob) = stopped(limit);
         let where_to = at_value(outcome).map_or_else(String::new, |value| format!("with {value}, "));
-        let why = format!("stopped: {where_to}{what}; {knob}{}{}", fix_one(case), elect_first(case));
+        let why = format!(
+            "stopped: {where_to}{what}; {knob}{}{}{}",
+            fix_one(case),
+            elect_first(case),
+            claim_less(case)
+        );
         text += &format!("  {}\n", wrap(&why, style.width - 4).join("\n    "));
         if let Some(proved) = proved_values(outcome) {
             let proved = format!("proved: with {proved}; what was not decided is the rest");
@@ -125,6 +130,21 @@ fn fix_one(case: &Case<'_>) -> String {
             )
         }
         _ => String::new(),
+    }
+}
+
+/// What makes less of a launch of which only what is claimed of the end is open.
+fn claim_less(case: &Case<'_>) -> &'static str {
+    let claims = case.kernel.finals.iter().any(|own| own.kind == FinalKind::Assert);
+    let is_open = |&(property, verdict): &(Property, Verdict)| {
+        verdict == if property == Property::Assert { Verdict::Inconclusive } else { Verdict::Proved }
+    };
+    match claims && case.outcome.properties.iter().all(is_open) {
+        true => {
+            "; only `final` is open, the rest is proved without it: claim less in it, such as one word whose value few \
+             threads have had a part in"
+        }
+        false => "",
     }
 }
 

@@ -18,7 +18,7 @@ use crate::facts::{self, Facts};
 use crate::slice::{About, Piece, Plan};
 use crate::solve::{Assignment, Effort};
 use crate::unroll::n_threads;
-use crate::verdict::{Finding, Limit, Statistics};
+use crate::verdict::{Finding, Limit, Property, Statistics};
 use crate::witness::decode::decode;
 use crate::work::{self, Allowance};
 use fencepost_dsl::cat::memory_model::MemoryModel;
@@ -35,16 +35,26 @@ const TURNS_SHARE: u64 = 16;
 pub(super) enum Sliced {
     /// It has none.
     Whole,
-    /// One of them may go wrong, or it is not known whether anything completes; and what was found in spite of that.
-    Open(Option<Box<Found>>),
+    /// One of them may go wrong, or it is not known whether anything completes.
+    Open(Open),
     /// Nothing goes wrong but what was found; and what was done.
     Decided(Box<Found>, Statistics),
+}
+
+/// What slices leave open, in spite of what they say.
+#[derive(Default)]
+pub(super) struct Open {
+    pub(super) found: Option<Box<Found>>,
+    /// Properties that hold, where nothing was found.
+    pub(super) closed: Vec<Property>,
 }
 
 impl Sliced {
     /// Of a launch without slices: what goes wrong where all threads run in turns, if something does.
     fn of_found(found: Option<Found>) -> Self {
-        found.map_or(Self::Whole, |found| Self::Open(Some(Box::new(found))))
+        found.map_or(Self::Whole, |found| {
+            Self::Open(Open { found: Some(Box::new(found)), closed: Vec::new() })
+        })
     }
 }
 
@@ -172,8 +182,9 @@ pub(super) fn look_at(
     let never_hangs = run.never_hangs(&plan)?;
     // Something else may be found all the same.
     if !never_hangs && !treatment.completing {
-        return Ok(Sliced::Open(None));
+        return Ok(Sliced::Open(Open::default()));
     }
+    let closes_finals = run.decides_finals(&plan)?;
     let is_decided = run.decides_all(&mut plan, pieces, is_wide, &wide)? && never_hangs;
     let is_asked = asks_for_the_end(config, graph);
     let is_decided =
@@ -182,7 +193,7 @@ pub(super) fn look_at(
     let record = effort.take_record();
     let Effort { learnt: conflicts, calls: solver_calls, .. } = effort;
     let followed = config.follow.then_some(effort.followed);
-    let Some(whole) = whole else { return Ok(Sliced::Open(None)) };
+    let Some(whole) = whole else { return Ok(Sliced::Open(Open::default())) };
     let record = record.map(|record| (record, whole.completing().cloned()));
     let mut found = whole.into_found(rest.unwrap_or_else(|| Rest::of(allowance)));
     found.record = record.map(|(mut record, execution)| {
@@ -192,11 +203,20 @@ pub(super) fn look_at(
         record
     });
     let events = found.graph.events.len();
-    Ok(if is_decided {
+    Ok(if is_decided && closes_finals {
         let statistics = Statistics { conflicts, solver_calls, followed, events, ..statistics };
         Sliced::Decided(Box::new(found), statistics)
     } else {
-        Sliced::Open((!found.findings.is_empty()).then(|| Box::new(found)))
+        let found = (!found.findings.is_empty()).then(|| Box::new(found));
+        // What is claimed of the end is a matter of assertions alone. Behind what was found nothing may have been followed.
+        let is_closed = |&own: &Property| {
+            is_decided
+                && found.is_none()
+                && own != Property::Assert
+                && (is_asked || own != Property::Reachable)
+        };
+        let closed = config.properties.iter().copied().filter(is_closed).collect();
+        Sliced::Open(Open { found, closed })
     })
 }
 
@@ -419,7 +439,25 @@ impl<'a> Run<'a> {
     /// Whether no threads wait for each other for ever, but for a hang that was found.
     fn never_hangs(&mut self, plan: &Plan<'_>) -> Result<bool, CheckError> {
         let pieces = plan.of_waits();
-        let Some((largest, smaller)) = pieces.split_last() else { return Ok(true) };
+        Ok(pieces.is_empty() || self.is_fine_in_one(&pieces)?)
+    }
+
+    /// Whether what is claimed of final memory holds, but for what was found in the whole.
+    fn decides_finals(&mut self, plan: &Plan<'_>) -> Result<bool, CheckError> {
+        let is_asked = self.config.properties.contains(&Property::Assert);
+        let mut n_open = 0;
+        for pieces in plan.of_finals().filter(|_| is_asked) {
+            n_open += usize::from(!self.is_fine_in_one(&pieces)?);
+            if n_open > HINTS_MAX || self.has_enough() {
+                break;
+            }
+        }
+        Ok(n_open == 0)
+    }
+
+    /// Whether nothing is wrong in one of several slices, each larger than the one before, but for what was found in the whole.
+    fn is_fine_in_one(&mut self, pieces: &[Piece]) -> Result<bool, CheckError> {
+        let Some((largest, smaller)) = pieces.split_last() else { return Ok(false) };
         for piece in smaller {
             if self.is_fine(piece, Then::Wider)? {
                 return Ok(true);

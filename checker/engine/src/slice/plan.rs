@@ -229,33 +229,55 @@ impl<'a> Plan<'a> {
         pieces
     }
 
-    /// What is claimed of final memory, each claim of a slice of its own.
-    fn of_finals(&self) -> Option<Vec<Piece>> {
-        let graph = self.graph;
-        let mut pieces = Vec::new();
-        for (index, claim) in graph.finals.iter().enumerate() {
-            if claim.kind != FinalKind::Assert {
-                continue;
-            }
+    /// What is claimed of final memory: of each claim slices of its own, the smallest first. They have whoever writes the words,
+    /// whoever writes what these have read, and those by whom all these know of each other.
+    pub fn of_finals(&self) -> impl Iterator<Item = Vec<Piece>> + '_ {
+        let claims = self.graph.finals.iter().enumerate();
+        claims.filter(|(_, claim)| claim.kind == FinalKind::Assert).map(|(index, claim)| {
             let mut threads: SortedSet<AgentId> = SortedSet::new();
-            for unknown in unknowns_of(graph, vec![claim.condition]) {
-                for spot in self.final_spots(&graph.terms.unknown(unknown).kind) {
+            for unknown in unknowns_of(self.graph, vec![claim.condition]) {
+                for spot in self.final_spots(&self.graph.terms.unknown(unknown).kind) {
                     threads.extend(self.writers[spot].iter().flatten());
                 }
             }
-            self.add_delegates(&mut threads);
-            if threads.len() > self.reach.threads_max {
-                return None;
-            }
-            let centre = *threads.iter().next().or_else(|| self.events.keys().next())?;
-            let mut terms = vec![claim.condition];
-            terms.extend(threads.iter().map(|&agent| graph.completed[agent]));
-            let mut piece = self.of_ends(centre, &threads, terms.clone(), Orders::All)?;
-            self.constrain(&mut piece, terms);
-            (piece.about, piece.ending, piece.finals) = (About::Finals, threads, vec![index]);
-            pieces.push(piece);
+            let mut pieces: Vec<Piece> = self.of_final(index, &threads).into_iter().collect();
+            self.add_sources(&mut threads, claim.condition);
+            pieces.extend(self.of_final(index, &threads));
+            self.add_delegates(&mut threads, FAR);
+            pieces.extend(self.of_final(index, &threads));
+            pieces.dedup_by(|larger, smaller| larger.kept == smaller.kept);
+            pieces
+        })
+    }
+
+    /// The slice of a claim of final memory with some threads; `None` if they are too many, or that is most of the launch.
+    fn of_final(&self, index: usize, threads: &SortedSet<AgentId>) -> Option<Piece> {
+        let graph = self.graph;
+        if threads.len() > FAR.threads_max {
+            return None;
         }
-        Some(pieces)
+        let centre = *threads.iter().next().or_else(|| self.events.keys().next())?;
+        let mut terms = vec![graph.finals[index].condition];
+        terms.extend(threads.iter().map(|&agent| graph.completed[agent]));
+        let mut piece = self.of_ends(centre, threads, terms.clone(), Orders::All)?;
+        self.constrain(&mut piece, terms);
+        (piece.about, piece.ending, piece.finals) = (About::Finals, threads.clone(), vec![index]);
+        Some(piece)
+    }
+
+    /// Whoever writes what a term depends on, as long as they are not too many.
+    fn add_sources(&self, threads: &mut SortedSet<AgentId>, term: TermRef) {
+        while threads.len() <= FAR.threads_max {
+            let mut growing = Growing::new(self, threads);
+            growing.terms.push(term);
+            growing.grow();
+            let lacking = growing.lacking;
+            let n = threads.len();
+            threads.extend(lacking);
+            if threads.len() == n {
+                return;
+            }
+        }
     }
 
     /// The spots of which an unknown tells the end.
@@ -329,8 +351,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The threads by which others know of those that are there, and whom they hear.
-    fn add_delegates(&self, threads: &mut SortedSet<AgentId>) {
-        if !self.reach.has_delegates {
+    fn add_delegates(&self, threads: &mut SortedSet<AgentId>, reach: Reach) {
+        if !reach.has_delegates {
             return;
         }
         let speaking: SortedSet<AgentId> =

@@ -20,6 +20,8 @@ pub(super) struct Growing<'a> {
     pub(super) known_terms: FxHashSet<TermRef>,
     /// Unknowns for final bytes that only they write.
     pub(super) ends: SortedSet<UnknownId>,
+    /// Others who read, or write, what matters.
+    pub(super) lacking: SortedSet<AgentId>,
     /// Of a slice that is to be bare, what it is made of.
     pub(super) core: Option<&'a Core>,
     /// Writes of values that nobody asks for: what is written may be anything, so that threads that write their own numbers are
@@ -39,6 +41,7 @@ impl<'a> Growing<'a> {
             terms: Vec::new(),
             known_terms: FxHashSet::default(),
             ends: SortedSet::new(),
+            lacking: SortedSet::new(),
             core: None,
             idle: SortedSet::new(),
         }
@@ -80,6 +83,12 @@ impl<'a> Growing<'a> {
         self.plan.writers[spot].iter().all(is_theirs)
     }
 
+    fn lack_writers_of(&mut self, spots: impl IntoIterator<Item = usize>) {
+        let plan = self.plan;
+        let writers = spots.into_iter().flat_map(|spot| &plan.writers[spot]).flatten();
+        self.lacking.extend(writers.copied());
+    }
+
     /// Takes in all that what is there depends on.
     pub(super) fn grow(&mut self) {
         loop {
@@ -96,16 +105,23 @@ impl<'a> Growing<'a> {
             self.terms.extend(terms.operands(term));
             let TermKind::Unknown(unknown) = *terms.kind(term) else { continue };
             match terms.unknown(unknown).kind {
-                UnknownKind::Read(read) | UnknownKind::ReadsLast(read)
-                    if self.is_theirs(read) && self.is_written_by_them(read) =>
-                {
-                    self.places.extend(self.plan.spots.of.get(&read));
+                UnknownKind::Read(read) | UnknownKind::ReadsLast(read) => {
+                    let spot = self.plan.spots.of.get(&read).copied();
+                    if !self.is_theirs(read) {
+                        self.lacking.extend(self.plan.thread(read));
+                    } else if self.is_written_by_them(read) {
+                        self.places.extend(spot);
+                    } else {
+                        self.lack_writers_of(spot);
+                    }
                 }
                 ref kind @ UnknownKind::FinalValue { .. } => {
                     let spots = self.plan.final_spots(kind);
                     if spots.iter().all(|&spot| self.is_theirs_alone(spot)) {
                         self.ends.insert(unknown);
                         self.places.extend(spots);
+                    } else {
+                        self.lack_writers_of(spots);
                     }
                 }
                 _ => {}

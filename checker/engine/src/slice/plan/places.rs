@@ -59,7 +59,6 @@ impl Plan<'_> {
         let AtPlaces { of, accesses } = self.places();
         let places = Places { of: Arc::clone(of), only: None };
         let mut found = Found::new(self, allowance);
-        found.pieces = self.of_finals()?;
         let mut of_place: Vec<SortedSet<(EventId, EventId)>> = vec![SortedSet::new(); accesses.len()];
         for pair in self.claims.candidates.iter().flat_map(Candidates::pairs) {
             if let Some(place) = places.shared(pair) {
@@ -253,7 +252,7 @@ impl Plan<'_> {
             let warps: SortedSet<u32> =
                 threads.iter().map(|&agent| self.graph.hierarchy.warp_of(agent)).collect();
             threads.extend(warps.iter().filter_map(|warp| self.of_warp.get(warp)).flatten());
-            self.add_delegates(&mut threads);
+            self.add_delegates(&mut threads, self.reach);
             self.add_company(&mut threads);
         }
         if threads.len() > self.reach.threads_max {

@@ -30,7 +30,6 @@ impl Plan<'_> {
         if let Some(known) = known {
             found.know(known);
         }
-        found.pieces = self.of_finals()?;
         for centre in self.events.keys().copied().filter(|agent| !self.hubs.contains(agent)) {
             let piece = self.around(centre)?;
             if !self.asks_all_of_centre(&piece) {
@@ -109,7 +108,7 @@ impl Plan<'_> {
         threads.insert(centre);
         threads.extend(others);
         threads.extend(self.of_warp.get(&self.graph.hierarchy.warp_of(centre)).into_iter().flatten());
-        self.add_delegates(&mut threads);
+        self.add_delegates(&mut threads, self.reach);
         self.add_company(&mut threads);
         let read: SortedSet<usize> = met
             .filter(|&event| self.is_read(event))
