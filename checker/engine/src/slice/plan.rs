@@ -182,7 +182,8 @@ impl<'a> Plan<'a> {
         let hubs = self.hubs.clone();
         self.reach = FAR;
         self.find_hubs();
-        !self.delegates.is_empty() || self.hubs != hubs
+        let speaks_for_others = |kinds: &SortedSet<AgentId>| kinds.len() > 1;
+        !self.delegates.is_empty() || self.hubs != hubs || self.of_warp.values().any(speaks_for_others)
     }
 
     /// Finds who has to do with many, and what there is to ask of them alone.
@@ -350,11 +351,16 @@ impl<'a> Plan<'a> {
         threads.extend(missing);
     }
 
-    /// The threads by which others know of those that are there, and whom they hear.
+    /// The threads by which others know of those that are there, and whom they hear: of their warps, where a lane signals for
+    /// all, and of their CTAs.
     fn add_delegates(&self, threads: &mut SortedSet<AgentId>, reach: Reach) {
         if !reach.has_delegates {
             return;
         }
+        let warps: SortedSet<u32> =
+            threads.iter().map(|&agent| self.graph.hierarchy.warp_of(agent)).collect();
+        let of_warps = warps.iter().filter_map(|warp| self.of_warp.get(warp)).filter(|kinds| kinds.len() > 1);
+        threads.extend(of_warps.flatten().copied());
         let speaking: SortedSet<AgentId> =
             threads.iter().flat_map(|&agent| self.delegates_of(agent)).copied().collect();
         for delegate in speaking {

@@ -3,6 +3,7 @@
 //! What hubs have to do with each other is asked there, too, as far as it is at places that some other thread accesses. For
 //! the rest there are slices around hubs, each about what is left between two of them.
 
+use super::NEAR;
 use super::Plan;
 use super::found::Found;
 use crate::event::{AgentId, EventId};
@@ -95,6 +96,16 @@ impl Plan<'_> {
         self.with_writers(centre, others, of_centre, met)
     }
 
+    /// Those of its CTA who have to do with many, and of other CTAs those who have to do with it. The rest are asked about where
+    /// those are that they have to do with.
+    fn hubs_near(&self, centre: AgentId) -> SortedSet<AgentId> {
+        let cta = |agent: AgentId| self.graph.hierarchy.cta_of(agent);
+        let is_near = |hub: &AgentId| {
+            cta(*hub) == cta(centre) || self.partners.get(&centre).is_some_and(|own| own.contains(hub))
+        };
+        self.hubs.iter().copied().filter(is_near).collect()
+    }
+
     /// The slice that asks about some events of a thread, which has others and those who write what is read by events that
     /// these meet, or what others read of those bytes.
     fn with_writers<'e>(
@@ -104,8 +115,10 @@ impl Plan<'_> {
         events: impl IntoIterator<Item = &'e EventId> + Copy,
         met: impl Iterator<Item = EventId>,
     ) -> Option<Piece> {
-        let mut threads: SortedSet<AgentId> = self.hubs.clone();
-        threads.insert(centre);
+        let mut asked = self.hubs_near(centre);
+        asked.insert(centre);
+        let mut threads = if self.reach == NEAR { asked.clone() } else { self.hubs.clone() };
+        threads.extend(&asked);
         threads.extend(others);
         threads.extend(self.of_warp.get(&self.graph.hierarchy.warp_of(centre)).into_iter().flatten());
         self.add_delegates(&mut threads, self.reach);
@@ -120,8 +133,6 @@ impl Plan<'_> {
                 return None;
             }
         }
-        let mut asked = self.hubs.clone();
-        asked.insert(centre);
         self.with_missing(threads, |threads| self.of_accesses((centre, &asked), threads, events, None))
     }
 }
