@@ -275,6 +275,38 @@ kernel fenced {
 }
 ";
 
+/// CTAs that take turns by a vote on what their first thread has read.
+const VOTE: &str = "\
+const C = 2;
+const LANES = 12;
+kernel vote {
+    launch { ctas: C, lanes: LANES, cooperative: true }
+    global lock: u32 = 0;
+    global x[LANES]: u32 = 0;
+    var state: u32 = 9;
+    if tid == 0 {
+        state = ld.acquire.gpu.global.u32 [lock];
+    }
+    loop {
+        let waits = bar.red.and.pred 1, state != ctaid;
+        if !waits {
+            break;
+        }
+        if tid == 0 {
+            state = ld.acquire.gpu.global.u32 [lock];
+        }
+    }
+    bar.sync 0;
+    let v = ld.weak.global.u32 [x[tid]];
+    st.weak.global.u32 [x[tid]], v + 1;
+    bar.sync 0;
+    if tid == 0 {
+        st.release.gpu.global.u32 [lock], ctaid + 1;
+    }
+    final { assert [x[5]] == C; }
+}
+";
+
 /// What is claimed at the end goes through the hands of others: of a neighbour's word, and of a word that two hand on.
 const HANDED: &str = "\
 const C = 2;
@@ -444,6 +476,11 @@ fn ctas_of_which_the_last_reads_all_agree_whatever_is_left_out() {
 #[test]
 fn threads_that_have_to_do_with_many_agree_whatever_is_left_out() {
     compare_edits(HUBS);
+}
+
+#[test]
+fn ctas_that_vote_on_whose_turn_it_is_agree_whatever_is_left_out() {
+    compare_edits(VOTE);
 }
 
 #[test]

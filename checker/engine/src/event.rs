@@ -14,6 +14,7 @@ pub(crate) mod hierarchy;
 pub(crate) mod kind;
 mod multimem;
 pub(crate) mod operation;
+pub(crate) mod results;
 pub(crate) mod spa;
 pub(crate) mod support;
 pub(crate) mod term;

@@ -14,11 +14,12 @@ use super::piece::{About, Core, Doings, Piece};
 use super::reach::{FAR, NEAR, Reach};
 use super::spots::Spots;
 use super::wide::WideGuards;
+use crate::event::results::barrier_results;
 use crate::event::support::Supports;
 use crate::event::values::Values;
 use crate::event::{
     AgentId, BaseRelation, CtaId, Edge, Edges, EventGraph, EventId, EventKind, PeerAccess, TermPool, TermRef,
-    UnknownKind,
+    UnknownId, UnknownKind,
 };
 use crate::relation::base::in_set;
 use crate::relation::dependency::decided_stores;
@@ -92,6 +93,7 @@ pub struct Plan<'a> {
     decided_stores: FxHashMap<EventId, Vec<EventId>>,
     doings: OnceCell<Doings>,
     at_places: OnceCell<AtPlaces>,
+    barrier_results: OnceCell<SortedMap<UnknownId, TermRef>>,
     values: OnceCell<Values>,
 }
 
@@ -171,6 +173,7 @@ impl<'a> Plan<'a> {
             decided_stores: grouped(decided_stores(graph, &mut Supports::default())),
             doings: OnceCell::new(),
             at_places: OnceCell::new(),
+            barrier_results: OnceCell::new(),
             values: OnceCell::new(),
         };
         this.find_hubs();
@@ -374,6 +377,11 @@ impl<'a> Plan<'a> {
         let hierarchy = &self.graph.hierarchy;
         let of_warp = self.delegates.get(&Unit::Warp(hierarchy.warp_of(agent)));
         of_warp.or_else(|| self.delegates.get(&Unit::Cta(hierarchy.cta_of(agent)))).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a barrier tells its threads, made of what they have brought.
+    fn barrier_result(&self, unknown: UnknownId) -> Option<TermRef> {
+        self.barrier_results.get_or_init(|| barrier_results(self.graph)).get(&unknown).copied()
     }
 
     fn doings(&self) -> &Doings {

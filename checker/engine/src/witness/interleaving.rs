@@ -17,6 +17,7 @@ use super::Execution;
 use super::recheck::evaluate_terms;
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
+use crate::event::results::barrier_results;
 use crate::event::support::Supports;
 use crate::event::term::mask;
 use crate::event::{
@@ -35,6 +36,16 @@ use rustc_hash::FxHashMap;
 /// Runs the threads in turns; `None` if they get stuck or something is not settled by running.
 pub fn interleave(graph: &EventGraph, cells: &Cells) -> Option<Execution> {
     let mut machine = Machine::new(graph, cells);
+    machine.initialise()?;
+    machine.run()?;
+    machine.finish()
+}
+
+/// The same where each CTA waits until those before it get no further: who polls for what another does comes late enough to need
+/// few rounds.
+pub fn interleave_ctas(graph: &EventGraph, cells: &Cells) -> Option<Execution> {
+    let mut machine = Machine::new(graph, cells);
+    machine.runs_by_cta = true;
     machine.initialise()?;
     machine.run()?;
     machine.finish()
@@ -74,6 +85,8 @@ struct Machine<'a> {
     cells: &'a Cells,
     unknowns: IndexVec<UnknownId, Option<u128>>,
     values: IndexVec<TermRef, Option<u128>>,
+    /// What barriers tell their threads.
+    results: SortedMap<UnknownId, TermRef>,
     /// Terms in the order in which they got their values.
     trail: Vec<TermRef>,
     memory: FxHashMap<Cell, Held>,
@@ -102,6 +115,8 @@ struct Machine<'a> {
     /// Whether threads may wait for ever, and whether any do.
     may_stand: bool,
     any_stands: bool,
+    /// Whether each CTA waits until those before it get no further.
+    runs_by_cta: bool,
     /// What each thread did last.
     last: FxHashMap<AgentId, EventId>,
     /// Where some of it is given.
@@ -139,6 +154,10 @@ impl<'a> Machine<'a> {
             | UnknownKind::Uncomputed(_)
             | UnknownKind::Elsewhere => Some(min),
         };
+        let results = barrier_results(graph);
+        let mut unknowns: IndexVec<UnknownId, Option<u128>> =
+            graph.terms.unknowns().iter().map(|u| start(&u.kind, u.min)).collect();
+        results.keys().for_each(|&result| unknowns[result] = None);
         let mut n_missing = IndexVec::repeat(0, n);
         let mut waited_for_by: IndexVec<EventId, Vec<EventId>> = IndexVec::repeat(Vec::new(), n);
         // Which instance an edge with a condition belongs to is left to the re-check.
@@ -165,7 +184,8 @@ impl<'a> Machine<'a> {
         Self {
             graph,
             cells,
-            unknowns: graph.terms.unknowns().iter().map(|u| start(&u.kind, u.min)).collect(),
+            unknowns,
+            results,
             values: IndexVec::repeat(None, graph.terms.n_terms()),
             trail: Vec::new(),
             memory: FxHashMap::default(),
@@ -183,6 +203,7 @@ impl<'a> Machine<'a> {
             loose: Loose::new(graph),
             may_stand: false,
             any_stands: false,
+            runs_by_cta: false,
             last: FxHashMap::default(),
             following: None,
         }
@@ -230,7 +251,7 @@ impl<'a> Machine<'a> {
         let turns = self.order_of_turns();
         while !threads.is_empty() {
             let mut progress = false;
-            for &turn in turns {
+            for &turn in &turns {
                 if progress {
                     break;
                 }
@@ -276,10 +297,12 @@ impl<'a> Machine<'a> {
         Some(())
     }
 
-    /// A step; where some of it is given, what is not known yet may be once others have run.
+    /// A step; where some of it is given, or barriers tell what others have brought, what is not known yet may be once others have
+    /// run.
     fn advance(&mut self, id: EventId) -> Option<Step> {
         self.get_past(id);
-        self.step(id).or_else(|| self.following.is_some().then_some(Step::Blocked))
+        let may_be_known_later = self.following.is_some() || !self.results.is_empty();
+        self.step(id).or_else(|| may_be_known_later.then_some(Step::Blocked))
     }
 
     fn step(&mut self, id: EventId) -> Option<Step> {
@@ -425,7 +448,7 @@ impl<'a> Machine<'a> {
             if let TermKind::Unknown(unknown) = terms.kind(top)
                 && self.unknowns[*unknown].is_none()
             {
-                operands.extend(terms.definition(*unknown));
+                operands.extend(terms.definition(*unknown).or_else(|| self.results.get(unknown).copied()));
             }
             let n_known = stack.len();
             stack.extend(operands.iter().copied().filter(|&operand| self.values[operand].is_none()));

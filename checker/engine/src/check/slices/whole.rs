@@ -21,7 +21,7 @@ use crate::event::{Access, EventGraph, EventId, UnknownId, UnknownKind};
 use crate::slice::Piece;
 use crate::verdict::Finding;
 use crate::witness::Execution;
-use crate::witness::interleaving::{Given, complete, interleave_or_stand};
+use crate::witness::interleaving::{Given, complete, interleave_ctas, interleave_or_stand};
 use crate::witness::recheck::{Allowed, Asked};
 use crate::work::{self, Work};
 use fencepost_dsl::cat::memory_model::{Flag, MemoryModel, TermId};
@@ -220,6 +220,9 @@ impl<'a> Whole<'a> {
     /// Whether some execution runs every thread to its end, and reaches what should be reachable.
     pub(super) fn completes(&mut self) -> bool {
         self.run();
+        if self.completing().is_none() {
+            self.add(interleave_ctas(&self.graph, &self.cells));
+        }
         self.completing().is_some()
     }
 

@@ -104,6 +104,7 @@ impl<'a> Growing<'a> {
             let terms = &self.plan.graph.terms;
             self.terms.extend(terms.operands(term));
             let TermKind::Unknown(unknown) = *terms.kind(term) else { continue };
+            self.terms.extend(self.plan.barrier_result(unknown));
             match terms.unknown(unknown).kind {
                 UnknownKind::Read(read) | UnknownKind::ReadsLast(read) => {
                     let spot = self.plan.spots.of.get(&read).copied();

@@ -9,7 +9,7 @@ use super::{Execution, Machine};
 use crate::bits::{BitMatrix, EventSet};
 use crate::event::cell::Cells;
 use crate::event::{
-    AgentId, EventGraph, EventId, EventKind, Role, TermKind, TermRef, UnknownId, UnknownKind,
+    AgentId, CtaId, EventGraph, EventId, EventKind, Role, TermKind, TermRef, UnknownId, UnknownKind,
 };
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::FenceSem;
@@ -48,6 +48,8 @@ pub fn complete(graph: &EventGraph, cells: &Cells, given: &Given) -> Option<Exec
 pub(super) enum Turn {
     /// All, where nothing is given.
     All,
+    /// Those of a CTA.
+    Cta(CtaId),
     /// Those of whom something is given.
     Given,
     /// All, but for others' `fence.sc`.
@@ -127,8 +129,16 @@ impl<'a> Machine<'a> {
     }
 
     /// Who runs, one after the other, as long as those before get no further.
-    pub(super) fn order_of_turns(&self) -> &'static [Turn] {
-        if self.following.is_some() { &[Turn::Given, Turn::Others, Turn::OthersFences] } else { &[Turn::All] }
+    pub(super) fn order_of_turns(&self) -> Vec<Turn> {
+        if self.following.is_some() {
+            vec![Turn::Given, Turn::Others, Turn::OthersFences]
+        } else if self.runs_by_cta {
+            let hierarchy = &self.graph.hierarchy;
+            let ctas: SortedSet<CtaId> = hierarchy.agents().map(|agent| hierarchy.cta_of(agent)).collect();
+            ctas.into_iter().map(Turn::Cta).collect()
+        } else {
+            vec![Turn::All]
+        }
     }
 
     /// Whether a thread may have its next event in a turn.
@@ -138,6 +148,10 @@ impl<'a> Machine<'a> {
             || self.following.iter().zip(agent).any(|(following, agent)| following.agents.contains(&agent));
         match turn {
             Turn::All | Turn::OthersFences => true,
+            Turn::Cta(cta) => agent.is_none_or(|agent| {
+                let hierarchy = &self.graph.hierarchy;
+                hierarchy.cta_of(hierarchy.issuer(agent)) == cta
+            }),
             Turn::Given => is_given(),
             Turn::Others => is_given() || !self.is_sequentially_consistent(event),
         }
