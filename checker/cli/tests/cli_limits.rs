@@ -465,6 +465,8 @@ fn a_limit_on_the_way_to_a_larger_bound_keeps_what_is_known() {
     for part in ["proved up to bound 1", "the answer is that of bound 1; a larger one stopped"] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
+    // A larger bound is no advice where it has just been tried.
+    assert!(!text.contains("--unroll-max"), "{text}");
     // What no bound fits into is not decided at all.
     let output = check(&path, &["--max-events", "3"]);
     assert!(all_text(&output).contains("inconclusive"), "{}", all_text(&output));

@@ -101,7 +101,8 @@ impl<'a> Trial<'a> {
         let kernel = &failure.program.kernels[failure.place.0];
         let config = self.setting.config;
         let config = Config {
-            budget: repair::worth(kernel, &failure.outcome).min(self.allowance.left()),
+            // As much again is for what it does not look at.
+            budget: repair::worth(kernel, &failure.outcome).min(self.allowance.left() / 2),
             ..config.clone()
         };
         let model = &self.setting.model.resolved;
@@ -117,7 +118,8 @@ impl<'a> Trial<'a> {
         self.allowance.used_up().is_some()
     }
 
-    /// Checks every launch of a text and keeps what each took; of those that are not proved, what was found.
+    /// Checks every launch of a text and keeps what each took; of those that are not proved, what was found. What is tried then has
+    /// the whole budget again: where a check takes most of it, nothing would be left to mend what was found.
     pub fn first(
         &mut self,
         texts: &Texts,
@@ -143,6 +145,7 @@ impl<'a> Trial<'a> {
                 failures.push(self.failure(&program, texts, place, outcome));
             }
         }
+        self.allowance = self.setting.config.allowance();
         Ok((proved, failures))
     }
 

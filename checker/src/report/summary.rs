@@ -36,7 +36,10 @@ pub fn summary(case: &Case<'_>, style: Style) -> String {
     }
     // What was found is there with a larger bound as well.
     if !outcome.open_loops.is_empty() && outcome.verdict != Verdict::Violated {
-        text += if outcome.passes(true) {
+        text += if outcome.raise_limit.is_some() {
+            // That was done, and is told below.
+            if outcome.passes(true) { "  accept this bound with --allow-bounded\n" } else { "" }
+        } else if outcome.passes(true) {
             "  raise --unroll-max for a larger bound, or accept this one with --allow-bounded\n"
         } else {
             "  raise --unroll-max for a larger bound\n"

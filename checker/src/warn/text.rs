@@ -16,7 +16,9 @@ use fencepost_dsl::{SourceMap, Span};
 pub fn warnings(sources: &SourceMap) -> Vec<Warning> {
     let Some(main) = sources.ids().next() else { return Vec::new() };
     let (file, _) = parse(&sources.file(main).text, main);
-    let mut search = Search { code: code(&sources.file(main).text, &file), found: Vec::new() };
+    let modules = sources.ids().map(|id| sources.file(id)).filter(|file| file.name.ends_with(".ptx"));
+    let modules = modules.map(|file| file.text.as_str()).collect();
+    let mut search = Search { code: code(&sources.file(main).text, &file), modules, found: Vec::new() };
     let whole = Span::new(main, 0, search.code.len());
     for item in &file.items {
         match &item.kind {
@@ -44,36 +46,38 @@ fn code(text: &str, file: &File) -> String {
     String::from_utf8(code).unwrap_or_else(|_| text.to_owned())
 }
 
-struct Search {
+/// Where a word is in a text.
+fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).map(|(start, _)| start).filter(move |&start| {
+        !text[..start].ends_with(is_part) && !text[start + word.len()..].starts_with(is_part)
+    })
+}
+
+struct Search<'a> {
     code: String,
+    /// Compiled modules that are imported, whose variables an object may be.
+    modules: Vec<&'a str>,
     found: Vec<Warning>,
 }
 
-impl Search {
+impl Search<'_> {
     fn push(&mut self, kind: &'static FindingKind, span: Span, message: String, help: &'static str) {
         self.found.push(Warning { kind, span, message, help });
     }
 
     /// Whether a name occurs in `within`, apart from where it is declared.
     fn is_used(&self, name: &Name, within: Span) -> bool {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let text = self.code.get(within.start as usize..within.end as usize).unwrap_or("");
-        let own = name.place.0.start;
-        let mut at = 0;
-        while let Some(found) = text.get(at..).and_then(|rest| rest.find(name.text.as_str())) {
-            let (start, end) = (at + found, at + found + name.text.len());
-            let is_word = !text[..start].ends_with(is_part) && !text[end..].starts_with(is_part);
-            if is_word && within.start as usize + start != own as usize {
-                return true;
-            }
-            at = end;
-        }
+        let own = name.place.0.start as usize;
+        let is_own = |start: usize| within.start as usize + start == own;
         // A name that starts so says itself that it is not used.
-        name.text.starts_with('_')
+        name.text.starts_with('_') || words(text, &name.text).any(|start| !is_own(start))
     }
 
     fn unused_object(&mut self, name: &Name, within: Span) {
-        if !self.is_used(name, within) {
+        let is_of_module = || self.modules.iter().any(|text| words(text, &name.text).next().is_some());
+        if !self.is_used(name, within) && !is_of_module() {
             let message = format!("nothing names `{}`", name.text);
             let help = "take it out, or use it: what was meant to be checked may be left out";
             self.push(&warning::UNUSED_OBJECT, name.place.0, message, help);
@@ -261,6 +265,18 @@ mod tests {
             "warning::unused-let a",
         ];
         assert_eq!(codes(text), expected);
+    }
+
+    #[test]
+    fn a_variable_of_an_imported_module_is_used() {
+        let text = "global count: u32 = 0; global coun: u32 = 0;
+            import \"k.ptx\" entry k as k { launch { block: 32 } }";
+        let mut sources = SourceMap::default();
+        sources.add("k.fence", text);
+        sources.add("k.ptx", ".global .align 4 .u32 count;");
+        let found = warnings(&sources);
+        let named: Vec<&str> = found.iter().map(|warning| sources.text(warning.span)).collect();
+        assert_eq!(named, ["coun"]);
     }
 
     #[test]

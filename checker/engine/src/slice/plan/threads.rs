@@ -27,6 +27,7 @@ impl Plan<'_> {
             return None;
         }
         let mut asked: Asked = vec![FxHashSet::default(); self.claims.candidates.len()];
+        let mut hubs_left = self.hubs.clone();
         let mut found = Found::new(self, allowance);
         if let Some(known) = known {
             found.know(known);
@@ -37,7 +38,12 @@ impl Plan<'_> {
                 return None;
             }
             self.mark(&piece, &mut asked);
+            hubs_left.retain(|hub| !piece.asked.contains(hub));
             found.add(piece)?;
+        }
+        // Each has to do with more threads than there are of its kind, hence with one that a slice is around.
+        if !hubs_left.is_empty() {
+            return None;
         }
         let left = self.left_between_hubs(&asked);
         if left.values().map(SortedSet::len).sum::<usize>() > LEFT_MAX {
