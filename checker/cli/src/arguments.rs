@@ -228,8 +228,8 @@ pub struct ProgramOptions {
     /// Most clauses of a formula.
     #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.clauses_max)]
     pub max_clauses: usize,
-    /// Work per kernel and launch (of `fix` and `relax`: per file), in millions of steps, the same on every machine; 100 are
-    /// about a second.
+    /// Work per kernel and launch (of `fix` and `relax`: per file, for what is tried, and as much for the checks before), in
+    /// millions of steps, the same on every machine; 100 are about a second.
     #[arg(long, value_name = "N", default_value_t = BUDGET, value_parser = clap::value_parser!(u64).range(1..))]
     pub budget: u64,
     /// Which of these somebody has written.
