@@ -28,6 +28,7 @@ pub mod split;
 mod tries;
 mod unreached;
 mod unrolled;
+mod within;
 
 pub use config::{BUDGET, Config, FINDINGS_MAX, Limits, UNROLL, UNROLL_MAX, properties_of, usual_properties};
 pub use prepare::{Artefacts, Unprepared, artefacts};
@@ -56,6 +57,7 @@ use settle::{Settled, properties_closed_by_bounds};
 use slices::Sliced;
 use std::sync::Arc;
 use unrolled::{Ungraphed, Unrolled, unrolled};
+use within::Within;
 
 /// Why there is no outcome.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -184,6 +186,7 @@ fn check_within(
     // are nested.
     let mut lowered: Option<(Decision, u32)> = None;
     let mut is_first = true;
+    let mut within = Within::default();
     loop {
         let mut statistics = Statistics::default();
         let of = (program, kernel, launch);
@@ -215,13 +218,20 @@ fn check_within(
                         return Ok(decision.into_outcome(launch, model, config, bound));
                     }
                     _ => match Decider::new(graph, model, config, allowance.clone(), statistics, facts)
-                        .decide()?
+                        .decide(within.is_known(n_iterations))?
                     {
                         Decided::Yes(mut decision) => {
                             if let Some(record) = &mut decision.record {
                                 record.note(&facts::ALIKE_CELLS, n_merged, "accesses for which others stand");
                             }
                             *decision
+                        }
+                        Decided::Within(mut decision) => {
+                            add_unreached(&mut decision, program, kernel, config);
+                            let bound_max = if lowered.is_some() { n_iterations } else { config.unroll_max };
+                            let said = (*decision, n_iterations);
+                            n_iterations = within.next(said, bound_max, allowance);
+                            continue;
                         }
                         Decided::Again => continue,
                     },
@@ -240,11 +250,16 @@ fn check_within(
                 Decision::stopped(kernel, launch, limit)
             }
         };
-        if config.properties.contains(&Property::Reachable) && decision.limit.is_none() {
-            let unreached = unreached::unreached(program, kernel, &decision.graph);
-            decision.vacuity.extend(unreached.into_iter().map(Vacuity::Unreachable));
-        }
+        add_unreached(&mut decision, program, kernel, config);
         let is_stopped = decision.limit.is_some() && !decision.has_found();
+        if let Some(bound) = within.after_stop().filter(|_| is_stopped) {
+            n_iterations = bound;
+            continue;
+        }
+        if is_stopped && let Some((last, bound)) = within.instead_of(&decision, n_iterations) {
+            let raise_limit = lowered.and_then(|(larger, _)| larger.limit).or(decision.limit);
+            return Ok(Decision { raise_limit, ..last }.into_outcome(launch, model, config, bound));
+        }
         if is_stopped && earlier.is_none() && n_iterations > 1 && allowance.used_up().is_none() {
             lowered = Some((decision, n_iterations));
             n_iterations /= 2;
@@ -283,6 +298,8 @@ fn check_within(
                 }
                 _ => (decision, n_iterations),
             };
+            let (decision, n_iterations) =
+                within.instead_of(&decision, n_iterations).unwrap_or((decision, n_iterations));
             return Ok(decision.into_outcome(launch, model, config, n_iterations));
         }
         earlier = Some((decision, n_iterations));
@@ -302,10 +319,20 @@ pub fn stopped(
     Decision::stopped(kernel, launch, limit).into_outcome(launch, model, config, n_iterations)
 }
 
+/// Adds the places that should be reached and that no thread comes to, whatever it reads.
+fn add_unreached(decision: &mut Decision, program: &Program, kernel: &Kernel, config: &Config) {
+    if config.properties.contains(&Property::Reachable) && decision.limit.is_none() {
+        let unreached = unreached::unreached(program, kernel, &decision.graph);
+        decision.vacuity.extend(unreached.into_iter().map(Vacuity::Unreachable));
+    }
+}
+
 /// What came of a graph.
 enum Decided {
     /// An answer.
     Yes(Box<Decision>),
+    /// What slices say within the bound: nothing goes wrong, but loops run past it, though fewer may do so in the whole.
+    Within(Box<Decision>),
     /// None, since something has been withdrawn that the graph rests on.
     Again,
 }
@@ -366,12 +393,17 @@ impl<'a> Decider<'a> {
         Some(record)
     }
 
-    fn decide(mut self) -> Result<Decided, CheckError> {
+    /// Decides it; what slices say is known already, or is not.
+    fn decide(mut self, is_known: bool) -> Result<Decided, CheckError> {
         let listener = Arc::clone(&self.config.listener);
         listener.begins("slices");
         let empty = EventGraph::empty(self.decision.graph.hierarchy.launch());
         let graph = std::mem::replace(&mut self.decision.graph, empty);
-        let sliced = slices::look_at(&graph, self.model, self.config, &self.allowance, self.facts)?;
+        let sliced = if is_known {
+            Sliced::Whole
+        } else {
+            slices::look_at(&graph, self.model, self.config, &self.allowance, self.facts)?
+        };
         let slices_us = listener.ends("slices");
         if !matches!(sliced, Sliced::Whole) {
             self.decision.statistics.microseconds.push(("slices", slices_us));
@@ -380,7 +412,9 @@ impl<'a> Decider<'a> {
             Sliced::Decided(found, statistics) => {
                 let microseconds = std::mem::take(&mut self.decision.statistics.microseconds);
                 let statistics = Statistics { microseconds, ..statistics };
-                Ok(Decided::Yes(Box::new(found.into_decision(statistics))))
+                let decision = Box::new(found.into_decision(statistics));
+                let runs_on = decision.findings.is_empty() && !decision.open_loops.is_empty();
+                Ok(if runs_on { Decided::Within(decision) } else { Decided::Yes(decision) })
             }
             Sliced::Open(open) => {
                 self.decision.closed = open.closed;

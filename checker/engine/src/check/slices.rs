@@ -11,18 +11,20 @@ use super::{CheckError, Config, asks_for_the_end, is_unasked, not_followed, prop
 use crate::cnf::Literal;
 use crate::encode::goal::{Goal, GoalKind};
 use crate::encode::{Encoding, Problem, Treatment, encode};
-use crate::event::{EventGraph, EventId, UnknownId};
+use crate::event::{Because, EventGraph, EventId, UnknownId};
 use crate::evidence::{Record, Role, Shown};
 use crate::facts::needs::{self, Need};
 use crate::facts::{self, Facts};
 use crate::slice::{About, Piece, Plan};
 use crate::solve::{Assignment, Effort};
 use crate::unroll::n_threads;
-use crate::verdict::{Finding, Limit, Property, Statistics};
+use crate::verdict::{Finding, Limit, OpenLoop, Property, Statistics};
 use crate::witness::decode::decode;
 use crate::work::{self, Allowance};
+use fencepost_dsl::Span;
 use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::kernel::program::Launch;
+use fencepost_dsl::sorted::SortedMap;
 use rustc_hash::FxHashSet;
 use whole::Whole;
 
@@ -37,7 +39,7 @@ pub(super) enum Sliced {
     Whole,
     /// One of them may go wrong, or it is not known whether anything completes.
     Open(Open),
-    /// Nothing goes wrong but what was found; and what was done.
+    /// Nothing goes wrong but what was found, within the bound where loops may run past it; and what was done.
     Decided(Box<Found>, Statistics),
 }
 
@@ -64,6 +66,8 @@ pub(super) struct Found {
     pub(super) graph: EventGraph,
     pub(super) findings: Vec<Finding>,
     pub(super) more_findings: bool,
+    /// Loops that may run past the bound, as far as slices tell; of which fewer may do so in the whole.
+    pub(super) open_loops: Vec<OpenLoop>,
     /// What may be spent on whatever else goes wrong.
     pub(super) rest: Rest,
     /// What was kept, if anything was to be.
@@ -79,8 +83,8 @@ pub(super) struct Rest {
 
 impl Found {
     pub(super) fn into_decision(self, statistics: Statistics) -> Decision {
-        let Self { graph, findings, more_findings, record, .. } = self;
-        Decision { findings, more_findings, record, ..Decision::new(graph, statistics) }
+        let Self { graph, findings, more_findings, open_loops, record, .. } = self;
+        Decision { findings, more_findings, open_loops, record, ..Decision::new(graph, statistics) }
     }
 }
 
@@ -189,13 +193,14 @@ pub(super) fn look_at(
     let is_asked = asks_for_the_end(config, graph);
     let is_decided =
         is_decided && run.whole().is_some_and(|whole| !is_asked || treatment.interleave && whole.completes());
-    let Run { statistics, mut effort, whole, rest, .. } = run;
+    let Run { statistics, mut effort, whole, rest, open_loops, .. } = run;
     let record = effort.take_record();
     let Effort { learnt: conflicts, calls: solver_calls, .. } = effort;
     let followed = config.follow.then_some(effort.followed);
     let Some(whole) = whole else { return Ok(Sliced::Open(Open::default())) };
     let record = record.map(|record| (record, whole.completing().cloned()));
     let mut found = whole.into_found(rest.unwrap_or_else(|| Rest::of(allowance)));
+    found.open_loops = open_loops.into_iter().map(|(span, because)| OpenLoop { span, because }).collect();
     found.record = record.map(|(mut record, execution)| {
         record.note_graph(&found.graph, config.treatment);
         record.note(&facts::SLICES, record.slices.len(), "slices");
@@ -207,11 +212,13 @@ pub(super) fn look_at(
         let statistics = Statistics { conflicts, solver_calls, followed, events, ..statistics };
         Sliced::Decided(Box::new(found), statistics)
     } else {
+        let is_within = found.open_loops.is_empty();
         let found = (!found.findings.is_empty()).then(|| Box::new(found));
         // What is claimed of the end is a matter of assertions alone. Behind what was found nothing may have been followed.
         let is_closed = |&own: &Property| {
             is_decided
                 && found.is_none()
+                && is_within
                 && own != Property::Assert
                 && (is_asked || own != Property::Reachable)
         };
@@ -350,6 +357,8 @@ struct Run<'a> {
     leaves_out_writes: bool,
     /// What some slice has been asked and happens nowhere.
     refuted: FxHashSet<Question>,
+    /// Loops that some slice sees run past the bound although it has all that slices may have.
+    open_loops: SortedMap<Span, Because>,
     statistics: Statistics,
     effort: Effort,
     /// The launch with executions of its own, once they are asked for.
@@ -391,6 +400,7 @@ impl<'a> Run<'a> {
             rest: None,
             leaves_out_writes: !facts.is_off(&facts::WRITING_WAITS),
             refuted: FxHashSet::default(),
+            open_loops: SortedMap::new(),
             statistics: Statistics::default(),
             effort: config.effort(),
             whole: None,
@@ -568,7 +578,9 @@ impl<'a> Run<'a> {
                 open.retain(|(goal, _)| !claim(piece, &goal.kind).is_some_and(|claim| whole.knows(&claim)));
             }
             let mut any: Vec<Literal> = open.iter().map(|(goal, _)| goal.literal).collect();
-            any.push(encoding.cut);
+            let cuts = graph.cuts.iter().zip(&encoding.cuts);
+            let within = cuts.filter(|(cut, _)| !self.open_loops.contains_key(&cut.span));
+            any.extend(within.map(|(_, &literal)| literal));
             let fact = Never { of: Of::Formula(&encoding.formula), any: &any };
             let assignment = match certain(fact, &self.allowance, &mut self.effort).map_err(not_followed)? {
                 Certainty::Certain => {
@@ -578,7 +590,13 @@ impl<'a> Run<'a> {
                 Certainty::Refuted(assignment) => assignment,
                 Certainty::Open => return Ok(false),
             };
-            let mut wrong = open.iter().filter(|(goal, _)| assignment.is_true(goal.literal));
+            let mut wrong = open.iter().filter(|(goal, _)| assignment.is_true(goal.literal)).peekable();
+            if wrong.peek().is_none() && then == Then::Whole && !self.config.record {
+                let cuts = graph.cuts.iter().zip(&encoding.cuts);
+                let run_on = cuts.filter(|&(_, &literal)| assignment.is_true(literal));
+                self.open_loops.extend(run_on.map(|(cut, _)| (cut.span, cut.because.clone())));
+                continue;
+            }
             let Some(claim) = wrong.find_map(|(goal, _)| {
                 // Of what nobody asked nothing is found.
                 let is_asked = !is_unasked(self.config, problem, goal);

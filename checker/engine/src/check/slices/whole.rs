@@ -65,7 +65,14 @@ impl<'a> Whole<'a> {
     pub(super) fn into_found(self, rest: Rest) -> Found {
         let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, finding)| finding).collect();
         findings.sort_by_key(|finding| !finding.witness.refinements.iter().any(|flag| flag.comes_first));
-        Found { graph: self.graph, findings, more_findings: self.has_more, rest, record: None }
+        Found {
+            graph: self.graph,
+            findings,
+            more_findings: self.has_more,
+            open_loops: Vec::new(),
+            rest,
+            record: None,
+        }
     }
 
     /// Whether there is nothing to be asked any more: a reader knows it already, or an execution that is known shows it.
