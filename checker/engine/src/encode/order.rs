@@ -65,24 +65,16 @@ impl Encoder<'_> {
         self.eliminate(graph, &ends)
     }
 
-    /// Certain pairs among `ends` without those that follow from two others.
+    /// Certain pairs among `ends` without those that follow from two others: from two that lead one way only, over an event that
+    /// happens whenever one of the ends does.
     fn reduced(&self, certain: &BitMatrix, ends: &EventSet) -> Vec<(EventId, EventId)> {
-        let basis = &self.problem.table.basis;
+        let implies = &self.problem.table.basis.implies;
         let inside = certain.intersection(&BitMatrix::product(ends, ends));
-        inside
-            .pairs()
-            .filter(|&(a, c)| {
-                a != c
-                    && !inside.successors(a).any(|b| {
-                        b != a
-                            && b != c
-                            && inside.contains(b, c)
-                            && !inside.contains(c, b)
-                            && !inside.contains(b, a)
-                            && (basis.implies.contains(a, b) || basis.implies.contains(c, b))
-                    })
-            })
-            .collect()
+        let one_way = inside.difference(&inside.inverse());
+        let over_first = one_way.intersection(implies).sequence(&one_way);
+        let over_last = one_way.sequence(&one_way.intersection(&implies.inverse()));
+        let rest = inside.difference(&over_first.union(&over_last));
+        rest.pairs().filter(|(a, c)| a != c).collect()
     }
 
     /// Adds a pair; a second literal for the same pair is joined with the first under a new one.
