@@ -249,6 +249,20 @@ impl BitMatrix {
             .flat_map(|(at, word)| ones_of_word(at, word & set.words[at]))
             .map(EventId::from_index)
     }
+    /// The events that a pair from `a` leads to and from which one leads to `b` in the inverse of `back`, ascending.
+    pub fn between<'a>(
+        &'a self,
+        a: EventId,
+        back: &'a Self,
+        b: EventId,
+    ) -> impl Iterator<Item = EventId> + 'a {
+        let (one, other) = (&self.rows[a.index()], &back.rows[b.index()]);
+        let (few, many) = if one.n_words() <= other.n_words() { (one, other) } else { (other, one) };
+        let n_blocks = self.n_blocks();
+        few.words(n_blocks)
+            .flat_map(move |(at, word)| ones_of_word(at, word & many.word(n_blocks, at)))
+            .map(EventId::from_index)
+    }
     /// All pairs, ascending.
     pub fn pairs(&self) -> impl Iterator<Item = (EventId, EventId)> + '_ {
         (0..self.n).map(EventId::from_index).flat_map(move |a| self.successors(a).map(move |b| (a, b)))

@@ -11,6 +11,7 @@ pub(crate) mod memory;
 pub(crate) mod order;
 pub(crate) mod value;
 
+use crate::bits::BitMatrix;
 use crate::cnf::{Direction, Formula, Literal};
 use crate::event::cell::Cells;
 use crate::event::{Edge, Edges, EventGraph, EventId, EventKind, TermPool, TermRef};
@@ -308,6 +309,8 @@ pub struct Encoder<'a> {
     coherence: FxHashMap<(EventId, EventId), Literal>,
     fence_order: FxHashMap<(EventId, EventId), Literal>,
     edges: FxHashMap<(TermId, EventId, EventId, Direction), Literal>,
+    /// Of the second parts of sequences, what may be in them, backwards.
+    inverses: FxHashMap<TermId, BitMatrix>,
     closures: FxHashMap<TermId, ClosureTable>,
     pending: VecDeque<closure::Pending>,
     /// Condition of each barrier edge.
@@ -339,6 +342,7 @@ pub fn encode(
         coherence: FxHashMap::default(),
         fence_order: FxHashMap::default(),
         edges: FxHashMap::default(),
+        inverses: FxHashMap::default(),
         closures: FxHashMap::default(),
         pending: VecDeque::new(),
         edge_conditions: Edges::relations()

@@ -58,6 +58,7 @@ mod turns;
 mod uses;
 mod values;
 mod variant;
+mod written;
 
 pub use edit::{Edit, EditKind, Piece, Repair, Tries};
 pub(crate) use effect::{Wrong, only_hides};

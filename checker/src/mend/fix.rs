@@ -395,6 +395,10 @@ impl Search<'_> {
             return Ok(None);
         }
         for i in (0..edits.len()).rev() {
+            // Half of a change by which one statement does what two did leaves an access out, or does it twice.
+            if edits.iter().any(Edit::removes) && (edits[i].removes() || edits[i].updates()) {
+                continue;
+            }
             let mut fewer = edits.clone();
             fewer.remove(i);
             if !fewer.is_empty() && self.holds(texts, &fewer)? {

@@ -143,6 +143,14 @@ impl Row {
     pub(super) fn contains(&self, n_blocks: usize, event: usize) -> bool {
         self.word(n_blocks, event / 64) >> (event % 64) & 1 == 1
     }
+    /// Number of words with a bit in them, and of summaries.
+    pub(super) fn n_words(&self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::One { .. } => 1,
+            Self::Many(words) => words.len(),
+        }
+    }
     /// Number of members.
     pub(super) fn len(&self, n_blocks: usize) -> usize {
         match self {

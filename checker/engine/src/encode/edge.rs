@@ -167,9 +167,8 @@ impl Encoder<'_> {
         direction: Direction,
     ) -> Result<Literal, EncodeError> {
         let values = &self.problem.table.values;
-        let (first, second) = (values.relation(left), values.relation(right));
-        let middles: Vec<EventId> =
-            first.may.successors(a).filter(|&middle| second.may.contains(middle, b)).collect();
+        let back = self.inverses.entry(right).or_insert_with(|| values.relation(right).may.inverse());
+        let middles: Vec<EventId> = values.relation(left).may.between(a, back, b).collect();
         let mut ways = Vec::new();
         for middle in middles {
             let step = self.edge(left, a, middle, direction)?;

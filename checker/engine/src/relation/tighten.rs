@@ -15,6 +15,7 @@ use crate::event::EventId;
 use fencepost_dsl::cat::memory_model::{
     AxiomKind, BaseRelation, MemoryModel, RelationKind, TermId, TermKind,
 };
+use rustc_hash::FxHashMap;
 
 /// Rounds of tightening and re-evaluation at most; later ones rarely find anything.
 pub const ROUNDS_MAX: usize = 4;
@@ -22,7 +23,7 @@ pub const ROUNDS_MAX: usize = 4;
 /// One round. Returns whether a base relation's bounds changed.
 pub fn tighten(basis: &mut Basis, model: &MemoryModel, values: &Values<MayMustSet, MayMust>) -> bool {
     let sources = basis.bounds(BaseRelation::ReadsFrom).may.inverse();
-    let mut round = Round { basis, model, values, sources, changed: false };
+    let mut round = Round { basis, model, values, sources, inverses: FxHashMap::default(), changed: false };
     for axiom in &model.axioms {
         match (axiom.kind, &model.terms[axiom.term].kind) {
             (_, TermKind::Set(_)) => {}
@@ -55,6 +56,8 @@ struct Round<'a> {
     values: &'a Values<MayMustSet, MayMust>,
     /// Candidate sources of each read, at the start of the round.
     sources: BitMatrix,
+    /// Of the second parts of sequences, what may be in them, backwards.
+    inverses: FxHashMap<TermId, BitMatrix>,
     changed: bool,
 }
 
@@ -62,14 +65,8 @@ impl Round<'_> {
     /// No pair of `term` may have its converse in `certain` (nor be reflexive, as far as `certain` is).
     fn forbid_against(&mut self, term: TermId, certain: &BitMatrix) {
         let may = &self.values.relation(term).may;
-        // From the smaller side: causality in itself is large, what is compared with it need not be.
-        let mut pairs: Vec<(EventId, EventId)> = if may.len() <= certain.len() {
-            may.pairs().filter(|&(a, b)| certain.contains(b, a)).collect()
-        } else {
-            certain.pairs().filter(|&(b, a)| may.contains(a, b)).map(|(b, a)| (a, b)).collect()
-        };
-        pairs.sort_unstable();
-        for (a, b) in pairs {
+        let both = may.intersection(&certain.inverse());
+        for (a, b) in both.pairs().collect::<Vec<_>>() {
             self.forbid(term, a, b);
         }
     }
@@ -117,8 +114,8 @@ impl Round<'_> {
     /// only the certain step has must happen whenever those of the other do.
     fn forbid_sequence(&mut self, left: TermId, right: TermId, a: EventId, b: EventId) {
         let (first, second) = (self.values.relation(left), self.values.relation(right));
-        let middles = first.may.successors(a).filter(|&middle| second.may.contains(middle, b));
-        for middle in middles.collect::<Vec<_>>() {
+        let back = self.inverses.entry(right).or_insert_with(|| second.may.inverse());
+        for middle in first.may.between(a, back, b).collect::<Vec<_>>() {
             let implies = &self.basis.implies;
             if second.must.contains(middle, b) && (implies.contains(a, b) || implies.contains(middle, b)) {
                 self.forbid(left, a, middle);

@@ -79,6 +79,17 @@ impl Edit {
         Self { kind, pieces }
     }
 
+    /// Whether it leaves something out.
+    pub(crate) fn removes(&self) -> bool {
+        matches!(&self.kind, EditKind::Replace { after, .. } if after.is_empty())
+    }
+
+    /// Whether it reads and writes in one where there were two.
+    pub(crate) fn updates(&self) -> bool {
+        let is_update = |text: &str| ["atom.", "red."].iter().any(|word| text.starts_with(word));
+        matches!(&self.kind, EditKind::Replace { before, after, .. } if is_update(after) && !is_update(before))
+    }
+
     /// A statement left out, with its line if it has it for itself.
     pub(crate) fn removed(sources: &SourceMap, span: Span) -> Self {
         let kind = EditKind::Replace { span, before: sources.text(span).to_owned(), after: String::new() };

@@ -15,6 +15,7 @@ use super::shares;
 use super::syntax::{Binding, Instruction, NodeKind, Syntax};
 use super::taken_back;
 use super::text::Texts;
+use super::written;
 use crate::check::CheckError;
 use crate::event::EventGraph;
 use crate::verdict::{Property, Verdict};
@@ -80,7 +81,9 @@ pub fn only_hides(
     {
         return Ok(true);
     }
-    if events.is_some_and(|(of_old, of_new)| taken_back::less(of_old, of_new)) {
+    if events
+        .is_some_and(|(of_old, of_new)| taken_back::less(of_old, of_new) || written::less(of_old, of_new))
+    {
         return Ok(true);
     }
     let (waited, waits) = (old.waited_for(), new.waited_for());
@@ -148,7 +151,11 @@ pub fn only_hides(
             let fails = |wrong: &Wrong| wrong.keys.difference(known).any(|key| key.0 == Property::Assert);
             Ok(wrong.filter(|wrong| is_settled(wrong.verdict)).map(|wrong| fails(&wrong)))
         };
-        if is_run(&new, own, left)? == Some(false) && is_run(&old, other, found)? == Some(true) {
+        let now = is_run(&new, own, left)?;
+        // What decides who goes where has to be seen to let them get there.
+        let is_lost =
+            now == Some(false) || now.is_none() && !left.is_empty() && new.has_other_conditions(&old);
+        if is_lost && is_run(&old, other, found)? == Some(true) {
             return Ok(true);
         }
     }
@@ -185,7 +192,13 @@ impl Side<'_> {
             old.syntax.bindings.iter().any(|of| of.name == own.name && value(old, of) == value(self, own))
         };
         let new = self.syntax.bindings.iter().filter(|own| !is_known(own));
-        new.map(|own| own.name.as_str()).collect()
+        let is_same = |own: &&Binding| {
+            let value = |side: &Side<'_>, of: &Binding| side.sources().text(of.value).to_owned();
+            let mut assigned = old.syntax.assigned.iter();
+            assigned.any(|of| of.name == own.name && value(old, of) == value(self, own))
+        };
+        let assigned = self.syntax.assigned.iter().filter(|own| !is_same(own));
+        new.chain(assigned).map(|own| own.name.as_str()).collect()
     }
 
     /// The statements that wait, and that the other side has otherwise or not at all.

@@ -11,7 +11,7 @@ mod values;
 
 use self::so_far::{Ranked, SoFar};
 use super::super::explanation::Explanation;
-use super::edit::{Edit, EditKind, Repair, Tries};
+use super::edit::{Edit, Repair, Tries};
 use super::effect::{Where, Wrong, only_hides};
 use super::effort;
 use super::ground::{Ground, Proposal, STRONG_ENDS, truths};
@@ -338,8 +338,7 @@ impl Search<'_> {
     /// A repair of every launch without those of its edits that are not needed, each left out and asked for.
     fn smaller(&mut self, mut repair: Repair) -> Result<Repair, CheckError> {
         // Half of a change by which one statement does what two did leaves an access out.
-        let removes = |edit: &Edit| matches!(&edit.kind, EditKind::Replace { after, .. } if after.is_empty());
-        if repair.edits.iter().any(removes) {
+        if repair.edits.iter().any(Edit::removes) {
             return Ok(repair);
         }
         for at in (0..repair.edits.len()).rev() {

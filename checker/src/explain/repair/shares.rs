@@ -5,7 +5,7 @@
 //! Cannot: tell sharing that was meant from sharing that is the mistake; where each thread should have had its own element, a
 //! change that says so is refused, too.
 
-use super::syntax::Syntax;
+use super::syntax::{Instruction, Syntax};
 use crate::event::{AgentId, EventGraph, EventKind, LocationId};
 use fencepost_dsl::SourceMap;
 use fencepost_dsl::index::Id;
@@ -90,10 +90,12 @@ fn accesses((_, syntax, graph): Text<'_>) -> SortedMap<Access, Met> {
 /// that is changed, or has looked at what others write, only looks at what its thread wrote itself.
 pub fn parts(before: Text<'_>, after: Text<'_>) -> bool {
     let ((old_sources, old, _), (new_sources, new, _)) = (before, after);
-    let opcodes = |syntax: &Syntax| -> Vec<String> {
-        syntax.instructions.iter().map(|own| own.opcode.clone()).collect()
+    // Words that order an access do not say whom it meets.
+    let operations = |syntax: &Syntax| -> Vec<String> {
+        let operation = |own: &Instruction| own.opcode.split('.').next().unwrap_or_default().to_owned();
+        syntax.instructions.iter().map(operation).collect()
     };
-    if opcodes(old) != opcodes(new) {
+    if operations(old) != operations(new) {
         return false;
     }
     let is_changed = |number: usize| {

@@ -31,6 +31,8 @@ pub struct Syntax {
     pub constants: Vec<(String, Span)>,
     /// Names of values that never change.
     pub bindings: Vec<Binding>,
+    /// What variables are given later on.
+    pub assigned: Vec<Binding>,
     /// Loops that count.
     pub counted: Vec<Counted>,
     /// Objects, whether a kernel's own or of the whole file.
@@ -591,6 +593,9 @@ impl Syntax {
         match &statement.kind {
             StatementKind::Let { value, pattern: Pattern::One(Some(name)), .. } => {
                 self.bindings.push(Binding { name: name.text.clone(), value: value.place.0, node });
+            }
+            StatementKind::Assign { name, value, .. } => {
+                self.assigned.push(Binding { name: name.text.clone(), value: value.place.0, node });
             }
             StatementKind::For { name, range, .. } => self.counted.push(Counted {
                 variable: name.text.clone(),
