@@ -198,3 +198,20 @@ fn whole_line(sources: &SourceMap, span: Span) -> Span {
     let is_alone = all[line_start..start].trim().is_empty() && all[end..line_end].trim().is_empty();
     if is_alone { Span::new(span.file, line_start, line_end) } else { span }
 }
+
+/// Whether two changes are one, but for brackets around what is written.
+pub fn do_the_same(some: &[Edit], others: &[Edit]) -> bool {
+    let is_same = |a: &Edit, b: &Edit| match (&a.kind, &b.kind) {
+        (EditKind::Replace { span, after, .. }, EditKind::Replace { span: place, after: text, .. }) => {
+            span == place && without_brackets(after) == without_brackets(text)
+        }
+        _ => a == b,
+    };
+    some.len() == others.len() && some.iter().zip(others).all(|(a, b)| is_same(a, b))
+}
+
+/// An expression without brackets around all of it.
+fn without_brackets(text: &str) -> &str {
+    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    inner.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(text)
+}

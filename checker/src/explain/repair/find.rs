@@ -11,7 +11,7 @@ mod values;
 
 use self::so_far::{Ranked, SoFar};
 use super::super::explanation::Explanation;
-use super::edit::{Edit, Repair, Tries};
+use super::edit::{Edit, Repair, Tries, do_the_same};
 use super::effect::{Where, Wrong, only_hides};
 use super::effort;
 use super::ground::{Ground, Proposal, STRONG_ENDS, truths};
@@ -107,7 +107,7 @@ pub fn find(
     let mut by_rank: Vec<(u32, usize, &Proposal)> = by_rank.collect();
     by_rank.sort_by_key(|&(rank, i, _)| (rank, i));
     for (rank, i, proposal) in by_rank {
-        if all.iter().all(|(_, _, known)| known.edits != proposal.edits) {
+        if all.iter().all(|(_, _, known)| !do_the_same(&known.edits, &proposal.edits)) {
             all.push((rank, i, proposal));
         }
         if all.len() == SINGLES_MAX {

@@ -242,7 +242,12 @@ fn counts(ground: &Ground<'_>, inits: &[&Instruction], found: &mut Vec<Proposal>
     let settings: Vec<(Span, String, &String)> = settings.collect();
     let own = settings.iter().filter(|(count, ..)| !ground.texts.is_library(count.file));
     let texts: Vec<&str> = own.map(|(count, ..)| sources.text(*count).trim()).collect();
-    let waited = waited_objects(ground);
+    let mut waited = waited_objects(ground);
+    if waited.is_empty() {
+        let nodes = ground.nodes().into_iter();
+        waited =
+            nodes.flat_map(|node| ground.syntax.inside(node)).flat_map(|own| own.objects.clone()).collect();
+    }
     for (count, object, named) in &settings {
         let count = *count;
         let now = sources.text(count).trim();

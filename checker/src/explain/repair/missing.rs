@@ -15,7 +15,7 @@ const PLACES_MAX: usize = 5;
 /// What makes a wait likely: nobody has one for the object,
 const UNWAITED: u32 = 7;
 /// a thread arrives somewhere again, and nothing told it that the last phase there was seen,
-const ASKED: u32 = 12;
+const ASKED: u32 = 15;
 /// or nothing does.
 const WAITED: u32 = 40;
 /// Statements like others at named barriers.

@@ -98,8 +98,11 @@ pub fn parts(before: Text<'_>, after: Text<'_>) -> bool {
     if operations(old) != operations(new) {
         return false;
     }
+    let operands = |sources: &SourceMap, own: &Instruction| -> Vec<String> {
+        own.operands.iter().map(|&operand| sources.text(operand).to_owned()).collect()
+    };
     let is_changed = |number: usize| {
-        old_sources.text(old.instructions[number].span) != new_sources.text(new.instructions[number].span)
+        operands(old_sources, &old.instructions[number]) != operands(new_sources, &new.instructions[number])
     };
     let (met, left) = (accesses(before), accesses(after));
     let is_alone = |access: &Access| left.get(access).is_some_and(|now| !now.others);
