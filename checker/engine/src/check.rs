@@ -43,7 +43,7 @@ use crate::facts::{self, Facts};
 use crate::findings;
 use crate::solve::{Answer, Assignment, Effort, Unfollowed, solve};
 use crate::unroll::UnrollError;
-use crate::verdict::{Finding, Limit, Outcome, Property, Statistics, Vacuity};
+use crate::verdict::{Finding, Limit, Outcome, Property, Statistics};
 use crate::witness::Execution;
 use crate::witness::decode::decode;
 use crate::witness::recheck::recheck;
@@ -227,7 +227,7 @@ fn check_within(
                             *decision
                         }
                         Decided::Within(mut decision) => {
-                            add_unreached(&mut decision, program, kernel, config);
+                            unreached::add(&mut decision, program, kernel, config);
                             let bound_max = if lowered.is_some() { n_iterations } else { config.unroll_max };
                             let said = (*decision, n_iterations);
                             n_iterations = within.next(said, bound_max, allowance);
@@ -250,7 +250,7 @@ fn check_within(
                 Decision::stopped(kernel, launch, limit)
             }
         };
-        add_unreached(&mut decision, program, kernel, config);
+        unreached::add(&mut decision, program, kernel, config);
         let is_stopped = decision.limit.is_some() && !decision.has_found();
         if let Some(bound) = within.after_stop().filter(|_| is_stopped) {
             n_iterations = bound;
@@ -317,14 +317,6 @@ pub fn stopped(
     n_iterations: u32,
 ) -> Outcome {
     Decision::stopped(kernel, launch, limit).into_outcome(launch, model, config, n_iterations)
-}
-
-/// Adds the places that should be reached and that no thread comes to, whatever it reads.
-fn add_unreached(decision: &mut Decision, program: &Program, kernel: &Kernel, config: &Config) {
-    if config.properties.contains(&Property::Reachable) && decision.limit.is_none() {
-        let unreached = unreached::unreached(program, kernel, &decision.graph);
-        decision.vacuity.extend(unreached.into_iter().map(Vacuity::Unreachable));
-    }
 }
 
 /// What came of a graph.

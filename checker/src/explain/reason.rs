@@ -242,8 +242,10 @@ reasons! {
         look: EventId,
         /// Whether it looks at the place of the signal.
         is_there: bool,
+        /// What lets it through there: the same value, which the thread of the access has stored before.
+        earlier: Option<EventId>,
     }
-    follows from ["MM-40"] about [access, other, signal, look],
+    follows from ["MM-40"] about [access, other, signal, look] and earlier,
     /// A wait passed a phase of an mbarrier that others completed; the arrival that counts went into a later one.
     CompletedByOthers {
         /// The mbarrier.

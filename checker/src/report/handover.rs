@@ -29,7 +29,18 @@ impl Words<'_> {
                     self.end(*write, explanation),
                 )
             }
-            Reason::NotSeen { access, other, signal, look, is_there } => {
+            Reason::NotSeen { access, other, signal, look, earlier: Some(earlier), .. } => format!(
+                "{to} waits for a signal of {from} before {}, at {}, and is let through by one that {from} gave before {}, at \
+                 {}: the one behind it, at {}, stores the same, so nothing tells one from the other",
+                self.end(*other, explanation),
+                self.in_round(*look),
+                self.end(*access, explanation),
+                self.numbered(*earlier),
+                self.in_round(*signal),
+                from = self.thread(*access),
+                to = self.thread(*look),
+            ),
+            Reason::NotSeen { access, other, signal, look, is_there, earlier: None } => {
                 let (from, to, by) = (self.thread(*access), self.thread(*other), self.thread(*look));
                 let looks = match *is_there {
                     true if by == to => {

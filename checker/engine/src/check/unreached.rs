@@ -2,14 +2,25 @@
 //!
 //! What unrolling never comes to is in no formula, so nothing else would say so.
 
+use super::Config;
+use super::decision::Decision;
 use crate::event::EventGraph;
+use crate::verdict::{Property, Vacuity};
 use fencepost_dsl::Span;
 use fencepost_dsl::index::IndexVec;
 use fencepost_dsl::kernel::program::{Function, FunctionId, Kernel, Program, Statement, StatementKind};
 use fencepost_dsl::sorted::SortedSet;
 
+/// Adds them to what is known of a graph, where they are asked for and it was looked at.
+pub(super) fn add(decision: &mut Decision, program: &Program, kernel: &Kernel, config: &Config) {
+    if config.properties.contains(&Property::Reachable) && decision.limit.is_none() {
+        let unreached = unreached(program, kernel, &decision.graph);
+        decision.vacuity.extend(unreached.into_iter().map(Vacuity::Unreachable));
+    }
+}
+
 /// The places of those in the text of a kernel, of what it launches and of the functions that it calls, in order.
-pub fn unreached(program: &Program, kernel: &Kernel, graph: &EventGraph) -> Vec<Span> {
+fn unreached(program: &Program, kernel: &Kernel, graph: &EventGraph) -> Vec<Span> {
     let mut text = Text { functions: &program.functions, called: SortedSet::new(), found: Vec::new() };
     text.block(&kernel.body);
     for task in kernel.tasks.iter() {

@@ -8,7 +8,8 @@
 //! Sound: an execution of the whole in which something goes wrong, or a loop runs on, is one of some slice in which it does so,
 //! whatever the bound is (see [`crate::slice`]); so what slices say within a bound holds within it.
 //!
-//! Needs: what slices need, which is looked at before they are asked.
+//! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
+//! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags), as slices do, which are asked only where that holds.
 
 use super::decision::Decision;
 use crate::work::Allowance;

@@ -13,10 +13,23 @@ pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
         // A read that did not see a write should mostly have come before it.
         let missed = search.relation(BaseRelation::FromReads);
         let gap = u32::from(missed.contains(other, access));
-        let reasons = vec![Reason::NotSeen { access, other, signal, look, is_there }];
+        let earlier = is_there.then(|| alike_before(search, (access, signal, look))).flatten();
+        let reasons = vec![Reason::NotSeen { access, other, signal, look, is_there, earlier }];
         Near { gap, ..Near::new((signal, look), Relaxed::Look, reasons) }
     });
     found.into_iter().collect()
+}
+
+/// What a look sees in place of a signal, where the same thread has stored the same there before the access.
+fn alike_before(search: &Search<'_>, (access, signal, look): (EventId, EventId, EventId)) -> Option<EventId> {
+    let value = |event: EventId| {
+        let access = search.graph.events[event].kind.access()?;
+        Some(search.witness.values[access.value])
+    };
+    let seen =
+        search.executed().filter(|&write| search.relation(BaseRelation::ReadsFrom).contains(write, look));
+    let mut before = seen.filter(|&write| search.program_order().contains(write, access));
+    before.find(|&write| value(write) == value(signal))
 }
 
 /// A signal, and where the thread that should have seen it looks instead.

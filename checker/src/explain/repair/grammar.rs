@@ -56,7 +56,7 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
         let distance = near.distance(ground, value.node);
         if distance == Distance::Far && is_bound
             || value.role == Role::Range && !is_bound
-            || is_claimed(ground, value)
+            || is_claimed(ground, value) && !is_about_order(ground, value)
             || is_data(value)
             || is_exchanged(ground, value)
         {

@@ -353,9 +353,19 @@ impl<'g> Proposals<'_, 'g> {
             is_barrier.iter().any(|word| own.opcode.starts_with(word)) && own.operands.len() == 2
         };
         let rank = if is_missing { 20 } else { 42 };
+        let sources = ground.texts.sources();
+        let barrier = |own: &Instruction| sources.text(own.operands[0]);
         let mut texts: SortedSet<String> = SortedSet::new();
+        // Waits at barriers at which nobody waits, before all others.
+        let mut unwaited: SortedSet<String> = SortedSet::new();
         for own in syntax.instructions.iter().filter(is_named) {
             let text = self.text(own.node);
+            let mut others = syntax.instructions.iter().filter(is_named);
+            let waits =
+                |other: &Instruction| other.opcode.contains(".sync") && barrier(other) == barrier(own);
+            if !others.any(waits) {
+                unwaited.insert(text.replacen(".arrive", ".sync", 1));
+            }
             texts.insert(text.to_owned());
             texts.insert(text.replacen(".sync", ".arrive", 1));
             texts.insert(text.replacen(".arrive", ".sync", 1));
@@ -366,6 +376,17 @@ impl<'g> Proposals<'_, 'g> {
             let is_edge = at == 0 || at + 1 == siblings.len();
             if of.parent.is_none() || !is_edge || of.kind == NodeKind::Declaration {
                 continue;
+            }
+            let is_beside = |text: &str| {
+                let arrival = text.replacen(".sync", ".arrive", 1);
+                siblings.iter().any(|&node| self.text(node) == arrival)
+            };
+            let elsewhere: Vec<&String> = unwaited.iter().filter(|text| !is_beside(text)).collect();
+            for text in elsewhere {
+                self.push(UNWAITED, node, at > 0, text);
+                if siblings.len() == 1 {
+                    self.push(UNWAITED, node, true, text);
+                }
             }
             for text in &texts {
                 if siblings.iter().any(|&node| self.text(node) == text) || tried == NAMED_MAX {
