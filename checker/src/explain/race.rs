@@ -4,18 +4,23 @@ use super::explanation::{Explanation, bare};
 use super::near;
 use super::near::HAND_OVERS;
 use super::reading::MULTIMEM_IS_NO_ALIAS;
+use super::reads::reads_in;
 use super::reason::Reason;
 use super::search::{Chain, Found, Kind, Links, Search, StepKind, scope_gap};
 use super::subject::Subject;
-use crate::event::{EventGraph, EventId, EventKind, Role};
+use crate::event::{EventGraph, EventId, EventKind, LocationId, Role, TermRef};
 use crate::findings::{FindingKind, FlagKind, Story, race as kinds};
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::{Proxy, Sem};
+use std::cell::OnceCell;
 
 /// The facts of a race.
 pub fn explain(search: &mut Search<'_>, pair: (EventId, EventId)) -> Explanation {
     let graph = search.graph;
-    search.forget(|from, to| is_data(graph, (from, to), pair));
+    let guiding = OnceCell::new();
+    let is_no_signal = |link| is_data(graph, link, pair) || is_more_data(graph, link, pair, &guiding);
+    search.forget(|from, to| is_no_signal((from, to)));
     let search = &*search;
     let is_so = |flag: &FlagKind| search.witness.refinements.contains(&flag);
     let is_mixed_size = is_so(&kinds::OF_MIXED_SIZE);
@@ -131,6 +136,40 @@ fn is_data(graph: &EventGraph, link: (EventId, EventId), (a, b): (EventId, Event
         let is_it = location(event) == location(a) || sites.contains(&of.site);
         is_weak && is_it && !matches!(of.role, Role::Spin(_) | Role::Await)
     })
+}
+
+/// Whether a value leads from who reads to who writes over it, by weak accesses, though nothing that anybody does depends on it:
+/// more data, of which the same is wrong. That it has been read is told by none of it.
+fn is_more_data(
+    graph: &EventGraph,
+    (from, to): (EventId, EventId),
+    (a, b): (EventId, EventId),
+    guiding: &OnceCell<SortedSet<LocationId>>,
+) -> bool {
+    let is_read = |event: EventId| matches!(graph.events[event].kind, EventKind::Read(_));
+    let (read, write) = match (is_read(a), is_read(b)) {
+        (true, false) => (a, b),
+        (false, true) => (b, a),
+        _ => return false,
+    };
+    let thread = |event: EventId| graph.events[event].agent;
+    let weak = |event: EventId| graph.events[event].kind.access().filter(|access| access.sem == Sem::Weak);
+    let (Some(stored), Some(_)) = (weak(from), weak(to)) else { return false };
+    let is_back = thread(from) == thread(read) && thread(to) == thread(write);
+    is_back && !guiding.get_or_init(|| guiding_locations(graph)).contains(&stored.location)
+}
+
+/// Where what is read decides whether something is done, or where, or is waited for.
+fn guiding_locations(graph: &EventGraph) -> SortedSet<LocationId> {
+    let of_events = graph.events.iter().flat_map(|event| {
+        std::iter::once(event.guard).chain(event.kind.access().map(|access| access.offset))
+    });
+    let of_waits = graph.blocked.iter().map(|blocked| blocked.stuck);
+    let terms: Vec<TermRef> = of_events.chain(of_waits).collect();
+    let location = |read: EventId| Some(graph.events[read].kind.access()?.location);
+    let waits = graph.events.iter().filter(|event| matches!(event.role, Role::Spin(_) | Role::Await));
+    let waited = waits.filter_map(|event| Some(event.kind.access()?.location));
+    reads_in(graph, terms).filter_map(location).chain(waited).collect()
 }
 
 /// A read through `.nc` of what is written.
