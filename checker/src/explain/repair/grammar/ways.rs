@@ -1,9 +1,11 @@
 //! The ways in which a value may be written otherwise: the small language itself.
 
+use super::super::super::reason::Reason;
 use super::super::ground::Ground;
 use super::super::numbers::{OWN, own as of_threads};
 use super::super::places::names;
 use super::super::values::{Role, Value, ValueKind};
+use crate::event::EventId;
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::ast::BinaryOp;
 use fencepost_dsl::sorted::SortedMap;
@@ -172,6 +174,12 @@ fn of_operation(
         let start = between.start as usize + at;
         let sign = Span::new(value.span.file, start, start + op.symbol().len());
         others(op, &value.role).iter().for_each(|(kind, other)| push(*kind, sign, other.symbol().to_owned()));
+        if value.role == Role::Awaited && matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
+            let whole = Span::new(value.span.file, start, right.end as usize);
+            if let Some(signal) = signalled(ground, value.node) {
+                push(Kind::Comparison, whole, format!("== {signal}"));
+            }
+        }
     }
     let is_one = sources.text(right).parse::<u32>().is_ok();
     match op {
@@ -197,6 +205,20 @@ fn of_operation(
     }
 }
 
+/// What the signal stores that a wait should have seen, where the explanation says that it did not.
+fn signalled(ground: &Ground<'_>, node: usize) -> Option<u128> {
+    let graph = ground.graph();
+    let is_here = |event: EventId| {
+        let span = graph.events[event].site.map(|site| graph.sites[site].span);
+        span.is_some_and(|span| ground.syntax.nodes[node].span.holds(span))
+    };
+    ground.explanation.reasons.iter().find_map(|reason| {
+        let &Reason::NotSeen { signal, look, is_there: true, .. } = reason else { return None };
+        let access = graph.events[signal].kind.access().filter(|_| is_here(look))?;
+        graph.terms.constant_value(access.value)
+    })
+}
+
 /// Whether a wait may compare a phase with it.
 fn may_be_parity(value: &Value) -> bool {
     match &value.role {
@@ -211,6 +233,8 @@ fn others(op: BinaryOp, role: &Role) -> &'static [(Kind, BinaryOp)] {
     use BinaryOp::{Add, Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual, Subtract};
     let waits = *role == Role::Awaited;
     match op {
+        LessEqual if waits => &[(Kind::Comparison, Equal), (Kind::Comparison, Less)],
+        GreaterEqual if waits => &[(Kind::Comparison, Equal), (Kind::Comparison, Greater)],
         Less => &[(Kind::Comparison, LessEqual)],
         LessEqual => &[(Kind::Comparison, Less)],
         Greater => &[(Kind::Comparison, GreaterEqual)],
