@@ -36,6 +36,23 @@ pub fn propose(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
     if base == 19 {
         waits_outside(ground, found);
     }
+    leaves_later(ground, found);
+}
+
+/// Threads that leave early, with all others.
+fn leaves_later(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    let (syntax, sources) = (ground.syntax, ground.texts.sources());
+    for node in (0..syntax.nodes.len()).filter(|&node| ground.can_change(node)) {
+        if !matches!(syntax.nodes[node].kind, NodeKind::Branch { .. }) {
+            continue;
+        }
+        let mut inner = syntax.nodes.iter().filter(|inner| inner.parent == Some(node));
+        if let (Some(only), None) = (inner.next(), inner.next())
+            && only.exits
+        {
+            found.push(Proposal { rank: 16, edits: vec![Edit::removed(sources, syntax.nodes[node].span)] });
+        }
+    }
 }
 
 /// The same condition of another name, and the last round in place of another one.

@@ -136,6 +136,8 @@ pub struct Node {
     pub kind: NodeKind,
     /// Whether it gives a variable another value, claims something, ends its thread, or is a call.
     leaves: bool,
+    /// Whether it ends its thread.
+    pub exits: bool,
     /// Whether it is a call, and does nothing with what that gives.
     calls: bool,
     /// Whether it waits, or repeats while something holds.
@@ -510,7 +512,16 @@ impl Syntax {
         let block = (id, self.blocks[id].len());
         self.blocks[id].push(node);
         let kind = NodeKind::Plain;
-        self.nodes.push(Node { span, parent: None, block, kind, leaves: false, calls: false, waits: false });
+        self.nodes.push(Node {
+            span,
+            parent: None,
+            block,
+            kind,
+            leaves: false,
+            exits: false,
+            calls: false,
+            waits: false,
+        });
         self.instructions.push(Instruction { node, ..instruction });
     }
 
@@ -553,7 +564,8 @@ impl Syntax {
         };
         let waits = matches!(&statement.kind, StatementKind::Await(_) | StatementKind::While { .. });
         let calls = matches!(&statement.kind, StatementKind::Expr(expr) if matches!(expr.kind, ExprKind::Call { .. }));
-        self.nodes.push(Node { span: statement.place.0, parent, block, kind, leaves, calls, waits });
+        let exits = matches!(&statement.kind, StatementKind::Exit);
+        self.nodes.push(Node { span: statement.place.0, parent, block, kind, leaves, exits, calls, waits });
         self.named(statement, node);
         values::of_statement(statement, node, &mut self.values);
         match &statement.kind {

@@ -174,6 +174,13 @@ fn of_operation(
         let start = between.start as usize + at;
         let sign = Span::new(value.span.file, start, start + op.symbol().len());
         others(op, &value.role).iter().for_each(|(kind, other)| push(*kind, sign, other.symbol().to_owned()));
+        // Which of so many, and which round of them, are easily taken for one another.
+        if let Some(other) = taken_for(op) {
+            let text = format!("{} {} {}", sources.text(left), other.symbol(), sources.text(right));
+            let is_written = |other: &Value| sources.text(other.span).contains(text.as_str());
+            let is_elsewhere = ground.syntax.values.iter().any(is_written);
+            push(if is_elsewhere { Kind::Usual } else { Kind::Operation }, value.span, text);
+        }
         if value.role == Role::Awaited && matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
             let whole = Span::new(value.span.file, start, right.end as usize);
             if let Some(signal) = signalled(ground, value.node) {
@@ -244,6 +251,14 @@ fn others(op: BinaryOp, role: &Role) -> &'static [(Kind, BinaryOp)] {
         Add => &[(Kind::Operation, Subtract)],
         Subtract => &[(Kind::Operation, Add)],
         _ => &[],
+    }
+}
+
+fn taken_for(op: BinaryOp) -> Option<BinaryOp> {
+    match op {
+        BinaryOp::Remainder => Some(BinaryOp::Divide),
+        BinaryOp::Divide => Some(BinaryOp::Remainder),
+        _ => None,
     }
 }
 
