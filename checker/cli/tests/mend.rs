@@ -127,6 +127,45 @@ fn an_element_of_another_thread_stays_one() {
     assert_eq!(fixed("element", &exchange("2 - warpid")), exchange("1 - warpid"));
 }
 
+/// A count that is loaded and stored again: half of what mends it takes the count away, or counts twice.
+#[test]
+fn a_lost_update_is_mended_by_one_atomic_in_place_of_both() {
+    let text = "kernel last {
+    launch { ctas: 3 }
+    global part[3]: u32 = 0;
+    global done: u32 = 0;
+
+    st.weak.global.u32 [part[ctaid]], 1;
+    let before = ld.acquire.gpu.global.u32 [done];
+    st.release.gpu.global.u32 [done], before + 1;
+    if before == 2 {
+        for c in 0..3 {
+            let v = ld.weak.global.u32 [part[c]];
+            assert v == 1;
+        }
+        st.weak.global.u32 [done], 0;
+    }
+
+    final { assert [done] == 0; }
+}
+";
+    let after = fixed("lost-update", text);
+    assert!(after.contains("let before = atom.add."), "{after}");
+    assert!(!after.contains("before + 1"), "{after}");
+    let text = "kernel work {
+    launch { ctas: 2 }
+    global next: u32 = 0;
+    global owner[2]: u32 = 0;
+    let mine = ld.relaxed.gpu.global.u32 [next];
+    st.relaxed.gpu.global.u32 [next], mine + 1;
+    st.weak.global.u32 [owner[mine]], ctaid + 1;
+}
+";
+    let after = fixed("work", text);
+    assert!(after.contains("let mine = atom.add."), "{after}");
+    assert!(!after.contains("mine + 1"), "{after}");
+}
+
 #[test]
 fn what_is_proved_stays_as_it_is() {
     let folder = Folder::new("fix-proved");

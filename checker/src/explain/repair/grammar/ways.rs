@@ -174,8 +174,10 @@ fn of_operation(
         let start = between.start as usize + at;
         let sign = Span::new(value.span.file, start, start + op.symbol().len());
         others(op, &value.role).iter().for_each(|(kind, other)| push(*kind, sign, other.symbol().to_owned()));
-        // Which of so many, and which round of them, are easily taken for one another.
-        if let Some(other) = taken_for(op) {
+        // Which of so many, and which round of them, are easily taken for one another where threads are divided.
+        let is_barrier =
+            |role: &Role| matches!(role, Role::Operand { opcode, .. } if opcode.starts_with("bar"));
+        if let Some(other) = taken_for(op).filter(|_| is_barrier(&value.role)) {
             let text = format!("{} {} {}", sources.text(left), other.symbol(), sources.text(right));
             let is_written = |other: &Value| sources.text(other.span).contains(text.as_str());
             let is_elsewhere = ground.syntax.values.iter().any(is_written);
