@@ -40,6 +40,10 @@ impl Within {
             self.first_bound = bound;
         }
         self.last = Some(said);
+        if self.is_over {
+            // The whole has come so far without them.
+            return bound;
+        }
         if bound < bound_max && allowance.left() / TIMES_LEFT >= allowance.used() {
             return bound.saturating_mul(2).min(bound_max);
         }
