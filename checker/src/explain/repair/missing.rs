@@ -361,8 +361,9 @@ impl<'g> Proposals<'_, 'g> {
         for own in syntax.instructions.iter().filter(is_named) {
             let text = self.text(own.node);
             let mut others = syntax.instructions.iter().filter(is_named);
-            let waits =
-                |other: &Instruction| other.opcode.contains(".sync") && barrier(other) == barrier(own);
+            // A number that is computed may be any.
+            let is_it = |other: &Instruction| barrier(other) == barrier(own) || barrier(other).contains(' ');
+            let waits = |other: &Instruction| other.opcode.contains(".sync") && is_it(other);
             if !others.any(waits) {
                 unwaited.insert(text.replacen(".arrive", ".sync", 1));
             }

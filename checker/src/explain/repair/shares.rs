@@ -95,7 +95,14 @@ pub fn parts(before: Text<'_>, after: Text<'_>) -> bool {
         let operation = |own: &Instruction| own.opcode.split('.').next().unwrap_or_default().to_owned();
         syntax.instructions.iter().map(operation).collect()
     };
-    if operations(old) != operations(new) {
+    // What only stands elsewhere is another statement at its number.
+    let sorted = |sources: &SourceMap, syntax: &Syntax| -> Vec<String> {
+        let mut texts: Vec<String> =
+            syntax.instructions.iter().map(|own| sources.text(own.span).to_owned()).collect();
+        texts.sort_unstable();
+        texts
+    };
+    if operations(old) != operations(new) || sorted(old_sources, old) == sorted(new_sources, new) {
         return false;
     }
     let operands = |sources: &SourceMap, own: &Instruction| -> Vec<String> {
