@@ -30,15 +30,9 @@ impl Words<'_> {
                 )
             }
             Reason::NotSeen { access, other, signal, look, earlier: Some(earlier), .. } => format!(
-                "{to} waits for a signal of {from} before {}, at {}, and is let through by one that {from} gave before {}, at \
-                 {}: the one behind it, at {}, stores the same, so nothing tells one from the other",
-                self.end(*other, explanation),
-                self.in_round(*look),
-                self.end(*access, explanation),
-                self.numbered(*earlier),
+                "{}: the one behind it, at {}, stores the same, so nothing tells one from the other",
+                self.let_through((*access, *other), *look, &self.numbered(*earlier), explanation),
                 self.in_round(*signal),
-                from = self.thread(*access),
-                to = self.thread(*look),
             ),
             Reason::NotSeen { access, other, signal, look, is_there, earlier: None } => {
                 let (from, to, by) = (self.thread(*access), self.thread(*other), self.thread(*look));
@@ -60,15 +54,10 @@ impl Words<'_> {
                 )
             }
             Reason::TooSoon { access, other, signal, look, before: Some(before) } => format!(
-                "{to} waits for a signal of {from} before {}, at {}, and is let through by one that {from} gave before {}, at \
-                 {}: {to} had seen that one already, at {}, and nothing tells the next one from it",
-                self.end(*other, explanation),
-                self.in_round(*look),
-                self.end(*access, explanation),
-                self.in_round(*signal),
+                "{}: {} had seen that one already, at {}, and nothing tells the next one from it",
+                self.let_through((*access, *other), *look, &self.in_round(*signal), explanation),
+                self.thread(*other),
                 self.in_round(*before),
-                from = self.thread(*access),
-                to = self.thread(*other),
             ),
             Reason::TooSoon { access, other, signal, look, before: None } => format!(
                 "{to} sees a signal of {from} before {}, at {}, but that was given before {}, at {}: a signal hands over what \
@@ -342,6 +331,24 @@ impl Words<'_> {
                 name(arrival)
             )
         }
+    }
+
+    /// A wait before the second of two accesses, and the signal before the first one that ends it.
+    fn let_through(
+        &self,
+        (access, other): (EventId, EventId),
+        look: EventId,
+        signal: &str,
+        explanation: &Explanation,
+    ) -> String {
+        format!(
+            "{to} waits for a signal of {from} before {}, at {}, and is let through by one that {from} gave before {}, at {signal}",
+            self.end(other, explanation),
+            self.in_round(look),
+            self.end(access, explanation),
+            from = self.thread(access),
+            to = self.thread(look),
+        )
     }
 
     fn in_round(&self, event: EventId) -> String {

@@ -26,8 +26,7 @@ fn alike_before(search: &Search<'_>, (access, signal, look): (EventId, EventId, 
         let access = search.graph.events[event].kind.access()?;
         Some(search.witness.values[access.value])
     };
-    let seen =
-        search.executed().filter(|&write| search.relation(BaseRelation::ReadsFrom).contains(write, look));
+    let seen = search.witness.execution.sources.get(&look)?.iter().map(|&(write, _)| write);
     let mut before = seen.filter(|&write| search.program_order().contains(write, access));
     before.find(|&write| value(write) == value(signal))
 }

@@ -189,16 +189,12 @@ impl Side<'_> {
     /// The names whose values the other side does not have.
     fn other_names(&self, old: &Side<'_>) -> Vec<&str> {
         let value = |side: &Side<'_>, of: &Binding| side.sources().text(of.value).to_owned();
-        let is_known = |own: &&Binding| {
-            old.syntax.bindings.iter().any(|of| of.name == own.name && value(old, of) == value(self, own))
+        let is_known = |known: &[Binding], own: &Binding| {
+            known.iter().any(|of| of.name == own.name && value(old, of) == value(self, own))
         };
-        let new = self.syntax.bindings.iter().filter(|own| !is_known(own));
-        let is_same = |own: &&Binding| {
-            let value = |side: &Side<'_>, of: &Binding| side.sources().text(of.value).to_owned();
-            let mut assigned = old.syntax.assigned.iter();
-            assigned.any(|of| of.name == own.name && value(old, of) == value(self, own))
-        };
-        let assigned = self.syntax.assigned.iter().filter(|own| !is_same(own));
+        let (own, before) = (&self.syntax, &old.syntax);
+        let new = own.bindings.iter().filter(|own| !is_known(&before.bindings, own));
+        let assigned = own.assigned.iter().filter(|own| !is_known(&before.assigned, own));
         new.chain(assigned).map(|own| own.name.as_str()).collect()
     }
 

@@ -256,6 +256,7 @@ fn others(op: BinaryOp, role: &Role) -> &'static [(Kind, BinaryOp)] {
     }
 }
 
+/// The operator that it is easily taken for.
 fn taken_for(op: BinaryOp) -> Option<BinaryOp> {
     match op {
         BinaryOp::Remainder => Some(BinaryOp::Divide),
