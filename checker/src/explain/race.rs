@@ -8,7 +8,7 @@ use super::reads::reads_in;
 use super::reason::Reason;
 use super::search::{Chain, Found, Kind, Links, Search, StepKind, scope_gap};
 use super::subject::Subject;
-use crate::event::{EventGraph, EventId, EventKind, LocationId, Role, TermRef};
+use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId, Role, TermRef};
 use crate::findings::{FindingKind, FlagKind, Story, race as kinds};
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::sorted::SortedSet;
@@ -126,9 +126,13 @@ fn of_hand_over(search: &Search<'_>, flag: &FlagKind, pair: (EventId, EventId)) 
 }
 
 /// Whether a value is passed on by weak accesses to what the race is on, or by the same instructions, for which nobody
-/// waits: that was not meant to order anything.
+/// waits, or is added to there: that was not meant to order anything.
 fn is_data(graph: &EventGraph, link: (EventId, EventId), (a, b): (EventId, EventId)) -> bool {
     let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
+    // Who adds to it by a `red` learns nothing (MM-24).
+    if location(link.1) == location(a) && is_addition(graph, link.1) {
+        return true;
+    }
     let sites = [a, b].map(|event| graph.events[event].site);
     [link.0, link.1].into_iter().all(|event| {
         let of = &graph.events[event];
@@ -136,6 +140,10 @@ fn is_data(graph: &EventGraph, link: (EventId, EventId), (a, b): (EventId, Event
         let is_it = location(event) == location(a) || sites.contains(&of.site);
         is_weak && is_it && !matches!(of.role, Role::Spin(_) | Role::Await)
     })
+}
+
+fn is_addition(graph: &EventGraph, event: EventId) -> bool {
+    graph.events[event].kind.access().is_some_and(|access| access.atomic == AtomicClass::Reduction)
 }
 
 /// Whether a value leads from who reads to who writes over it, by weak accesses, though nothing that anybody does depends on it:

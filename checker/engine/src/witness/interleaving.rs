@@ -240,6 +240,18 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// What nothing that ran has asked for, and others say: masks that are only compared.
+    fn settle_definitions(&mut self) {
+        let terms = &self.graph.terms;
+        for id in terms.unknowns().ids() {
+            if self.unknowns[id].is_none()
+                && let Some(definition) = terms.definition(id)
+            {
+                self.unknowns[id] = self.value(definition);
+            }
+        }
+    }
+
     /// Runs each thread as far as it gets, again and again.
     fn run(&mut self) -> Option<()> {
         let mut threads: SortedMap<_, std::collections::VecDeque<EventId>> = SortedMap::new();
@@ -281,6 +293,7 @@ impl<'a> Machine<'a> {
         self.settle_waits();
         self.live_ctas()?;
         self.settle_order();
+        self.settle_definitions();
         Some(())
     }
 

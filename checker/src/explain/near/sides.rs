@@ -3,7 +3,7 @@
 
 use super::super::reason::Reason;
 use super::super::search::{Near, Relaxed, Search, Way};
-use super::signals::is_strong;
+use super::signals::{is_look, is_strong};
 use crate::event::{EventGraph, EventId, EventKind, MbarrierRole};
 use fencepost_dsl::cat::memory_model::BaseRelation;
 
@@ -84,7 +84,7 @@ fn seen(search: &Search<'_>, way: &Way<'_, '_>) -> Option<Near> {
         .flat_map(|signal| {
             let looks = reads_from.successors(signal);
             looks
-                .filter(|&look| order.contains(look, other) && is_strong(graph, look))
+                .filter(|&look| order.contains(look, other) && is_look(graph, look))
                 .map(move |look| (signal, look))
         })
         .collect();
@@ -102,8 +102,7 @@ fn waits(graph: &EventGraph, event: EventId) -> bool {
     match graph.events[event].kind {
         EventKind::BarrierWait => true,
         EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
-        EventKind::Read(_) => is_strong(graph, event),
-        _ => false,
+        _ => is_look(graph, event),
     }
 }
 

@@ -229,6 +229,11 @@ fn wanted(ground: &Ground<'_>, signal: &Instruction, write: EventId) -> Vec<Stri
             .map(|value| format!("== {value}"))
             .collect();
     }
+    // Who adds what it has found out sums up, and does not count who has come.
+    let adds_number = |term| graph.terms.constant_value(term).is_some();
+    if !adds_number(of.value) && !graph.terms.operands(of.value).into_iter().any(adds_number) {
+        return Vec::new();
+    }
     let step = operand.parse::<usize>().unwrap_or(1);
     let alike = graph.events.iter().filter(|event| {
         let access = event.kind.access().filter(|_| matches!(event.kind, EventKind::Write(_)));

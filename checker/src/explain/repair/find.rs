@@ -14,7 +14,7 @@ use super::super::explanation::Explanation;
 use super::edit::{Edit, Repair, Tries, do_the_same};
 use super::effect::{Where, Wrong, only_hides};
 use super::effort;
-use super::ground::{Ground, Proposal, STRONG_ENDS, truths};
+use super::ground::{Ground, Proposal, is_of_strong_ends, truths};
 use super::handed::{HANDED_MAX, Handed};
 use super::key::{Key, Part, RESIDENCE, assigned, key};
 use super::propose::proposals;
@@ -200,7 +200,7 @@ impl Search<'_> {
                 if let Some(own) = statement {
                     *in_vain.entry(own).or_default() += 1;
                 }
-                if is_part && proposal.rank != STRONG_ENDS && promising.len() < PARTIAL_MAX {
+                if is_part && !is_of_strong_ends(proposal.rank) && promising.len() < PARTIAL_MAX {
                     promising.push((target, proposal));
                 }
                 continue;
@@ -240,7 +240,7 @@ impl Search<'_> {
             }
             if done.verdict == Verdict::Violated
                 && done.left.iter().all(|key| is_known(key) && !misses(key))
-                && proposal.rank != STRONG_ENDS
+                && !is_of_strong_ends(proposal.rank)
                 && promising.len() < PARTIAL_MAX
             {
                 promising.push((target, proposal));
@@ -475,7 +475,7 @@ impl Search<'_> {
             if !left.contains(&self.keys[i]) {
                 continue;
             }
-            for proposal in own.iter().filter(|proposal| proposal.rank != STRONG_ENDS).take(SECONDS_MAX) {
+            for proposal in own.iter().filter(|proposal| !is_of_strong_ends(proposal.rank)).take(SECONDS_MAX) {
                 if self.allowance.used_up().is_some() {
                     return Ok(None);
                 }

@@ -13,7 +13,20 @@ use fencepost_dsl::kernel::program::Program;
 use fencepost_dsl::sorted::SortedSet;
 
 /// The rank of what makes both ends of a race strong: all there is to do only where nothing else is violated then.
-pub const STRONG_ENDS: u32 = 16;
+const STRONG_ENDS: u32 = 16;
+/// … of two threads that meet elsewhere: more likely they should have met once more.
+const STRONG_ENDS_OF_MEETING: u32 = 43;
+
+/// How unlikely it is that the ends of a race should be strong.
+pub fn rank_of_strong_ends(ground: &Ground<'_>) -> u32 {
+    let meet = |reason: &Reason| matches!(reason, Reason::NothingObserved { met, .. } if *met != (None, None));
+    if ground.has(meet) { STRONG_ENDS_OF_MEETING } else { STRONG_ENDS }
+}
+
+/// Whether a rank is that of such a change.
+pub fn is_of_strong_ends(rank: u32) -> bool {
+    matches!(rank, STRONG_ENDS | STRONG_ENDS_OF_MEETING)
+}
 
 /// Something to try. Those of lower rank come first.
 #[derive(Clone, PartialEq, Eq, Debug)]

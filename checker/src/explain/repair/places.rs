@@ -8,6 +8,9 @@ use fencepost_dsl::Span;
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Scope;
 
+/// How much less likely a place is in a loop that only one of two accesses is in.
+const ROUNDS: u32 = 3;
+
 /// A place between two statements: the one before it, or the one after it where there is none.
 pub type Gap = (usize, bool);
 
@@ -62,6 +65,14 @@ pub fn gaps(ground: &Ground<'_>, a: EventId, b: EventId) -> Vec<(u32, Gap)> {
     }
     for (level, around) in levels(first) {
         push(far + level, Some((around, false)));
+    }
+    // In a loop that only one of them is in, what stands between the two is run again and again.
+    let of_both = |around: &usize| [first, second].iter().all(|&end| syntax.outwards(end).contains(around));
+    for (rank, (node, _)) in &mut found {
+        let mut around = syntax.outwards(*node).into_iter().skip(1);
+        if around.any(|around| syntax.nodes[around].kind == NodeKind::Loop && !of_both(&around)) {
+            *rank += ROUNDS;
+        }
     }
     found.sort_by_key(|(rank, _)| *rank);
     found

@@ -3,7 +3,7 @@
 use super::super::reason::Reason;
 use super::super::subject::Subject;
 use super::edit::{Edit, EditKind};
-use super::ground::{Ground, Proposal, STRONG_ENDS};
+use super::ground::{Ground, Proposal, rank_of_strong_ends};
 use super::opcode::{Goal, SemEdit, sem_edits, usual};
 use super::signal::{is_link, is_signal, is_waited_for};
 use super::{
@@ -171,8 +171,9 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
                 .kind
                 .access()
                 .is_some_and(|access| is_waited_for(graph, access.location));
-            push(STRONG_ENDS, &both(Goal::Strong, Goal::Strong));
-            push(if is_waited { 17 } else { STRONG_ENDS }, &both(Goal::Release, Goal::Acquire));
+            let rank = rank_of_strong_ends(ground);
+            push(rank, &both(Goal::Strong, Goal::Strong));
+            push(if is_waited { 17 } else { rank }, &both(Goal::Release, Goal::Acquire));
         }
     }
     if let Subject::Deadlock { .. } = ground.explanation.subject {
