@@ -16,6 +16,8 @@ use fencepost_dsl::sorted::SortedSet;
 const STRONG_ENDS: u32 = 16;
 /// … of two threads that meet elsewhere: more likely they should have met once more.
 const STRONG_ENDS_OF_MEETING: u32 = 43;
+/// … of an access that alone is weak among all that its object has, where threads do signal: behind what would put it in order.
+pub const STRONG_ODD_ONE: u32 = 40;
 
 /// How unlikely it is that the ends of a race should be strong.
 pub fn rank_of_strong_ends(ground: &Ground<'_>) -> u32 {
@@ -25,7 +27,7 @@ pub fn rank_of_strong_ends(ground: &Ground<'_>) -> u32 {
 
 /// Whether a rank is that of such a change.
 pub fn is_of_strong_ends(rank: u32) -> bool {
-    matches!(rank, STRONG_ENDS | STRONG_ENDS_OF_MEETING)
+    matches!(rank, STRONG_ENDS | STRONG_ODD_ONE | STRONG_ENDS_OF_MEETING)
 }
 
 /// Something to try. Those of lower rank come first.

@@ -3,7 +3,7 @@
 use super::super::reason::Reason;
 use super::super::subject::Subject;
 use super::edit::{Edit, EditKind};
-use super::ground::{Ground, Proposal, rank_of_strong_ends};
+use super::ground::{Ground, Proposal, STRONG_ODD_ONE, rank_of_strong_ends};
 use super::opcode::{Goal, SemEdit, sem_edits, usual};
 use super::signal::{is_link, is_signal, is_waited_for};
 use super::{
@@ -11,7 +11,8 @@ use super::{
     halves, handshake, mbarrier, missing, misuse, numbers, odd, order, relay, resets, rows, scope, spa,
     streams, turns,
 };
-use crate::event::{EventId, EventKind};
+use crate::event::{Access, Event, EventGraph, EventId, EventKind, SiteId};
+use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::vocabulary::Sem;
 
 /// How far a statement may be from the place at which one like it is proposed, to be moved there instead.
@@ -174,11 +175,25 @@ fn sems(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             let rank = rank_of_strong_ends(ground);
             push(rank, &both(Goal::Strong, Goal::Strong));
             push(if is_waited { 17 } else { rank }, &both(Goal::Release, Goal::Acquire));
+        } else if is_the_only_weak_one(graph, (earlier, later)) {
+            push(STRONG_ODD_ONE, &both(Goal::Strong, Goal::Strong));
         }
     }
     if let Subject::Deadlock { .. } = ground.explanation.subject {
         awaited(ground, found);
     }
+}
+
+/// Whether of two accesses one is weak, and all that the text has there besides is strong.
+fn is_the_only_weak_one(graph: &EventGraph, (a, b): (EventId, EventId)) -> bool {
+    let access = |event: EventId| graph.events[event].kind.access();
+    let of_site = |event: &Event| Some((event.site?, event.kind.access()?.is_strong()));
+    let location = access(a).map(|access| access.location);
+    let there = graph.events.iter().filter(|event| event.kind.access().map(|own| own.location) == location);
+    let weak: SortedSet<SiteId> =
+        there.filter_map(of_site).filter(|(_, is_strong)| !is_strong).map(|(site, _)| site).collect();
+    let is_strong = |event: EventId| access(event).is_some_and(Access::is_strong);
+    is_strong(a) != is_strong(b) && weak.len() == 1
 }
 
 /// Weak reads of a loop that waits, and the weak write that it need not see, made strong.
