@@ -4,11 +4,11 @@ use super::explanation::{Explanation, bare};
 use super::near;
 use super::near::HAND_OVERS;
 use super::reading::MULTIMEM_IS_NO_ALIAS;
-use super::reads::reads_in;
+use super::reads::{only_updates, reads_in};
 use super::reason::Reason;
 use super::search::{Chain, Found, Kind, Links, Search, StepKind, scope_gap};
 use super::subject::Subject;
-use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId, Role, TermRef};
+use crate::event::{EventGraph, EventId, EventKind, LocationId, Role, TermRef};
 use crate::findings::{FindingKind, FlagKind, Story, race as kinds};
 use fencepost_dsl::cat::memory_model::{BaseRelation, MemoryModel};
 use fencepost_dsl::sorted::SortedSet;
@@ -18,8 +18,8 @@ use std::cell::OnceCell;
 /// The facts of a race.
 pub fn explain(search: &mut Search<'_>, pair: (EventId, EventId)) -> Explanation {
     let graph = search.graph;
-    let guiding = OnceCell::new();
-    let is_no_signal = |link| is_data(graph, link, pair) || is_more_data(graph, link, pair, &guiding);
+    let (guiding, idle) = (OnceCell::new(), OnceCell::new());
+    let is_no_signal = |link| is_data(graph, link, pair, &idle) || is_more_data(graph, link, pair, &guiding);
     search.forget(|from, to| is_no_signal((from, to)));
     let search = &*search;
     let is_so = |flag: &FlagKind| search.witness.refinements.contains(&flag);
@@ -127,10 +127,15 @@ fn of_hand_over(search: &Search<'_>, flag: &FlagKind, pair: (EventId, EventId)) 
 
 /// Whether a value is passed on by weak accesses to what the race is on, or by the same instructions, for which nobody
 /// waits, or is added to there: that was not meant to order anything.
-fn is_data(graph: &EventGraph, link: (EventId, EventId), (a, b): (EventId, EventId)) -> bool {
+fn is_data(
+    graph: &EventGraph,
+    link: (EventId, EventId),
+    (a, b): (EventId, EventId),
+    idle: &OnceCell<SortedSet<EventId>>,
+) -> bool {
     let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
-    // Who adds to it by a `red` learns nothing (MM-24).
-    if location(link.1) == location(a) && is_addition(graph, link.1) {
+    // Who only adds to it learns nothing.
+    if location(link.1) == location(a) && only_updates(graph, link.1, idle) {
         return true;
     }
     let sites = [a, b].map(|event| graph.events[event].site);
@@ -140,10 +145,6 @@ fn is_data(graph: &EventGraph, link: (EventId, EventId), (a, b): (EventId, Event
         let is_it = location(event) == location(a) || sites.contains(&of.site);
         is_weak && is_it && !matches!(of.role, Role::Spin(_) | Role::Await)
     })
-}
-
-fn is_addition(graph: &EventGraph, event: EventId) -> bool {
-    graph.events[event].kind.access().is_some_and(|access| access.atomic == AtomicClass::Reduction)
 }
 
 /// Whether a value leads from who reads to who writes over it, by weak accesses, though nothing that anybody does depends on it:

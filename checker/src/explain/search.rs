@@ -12,9 +12,9 @@
 mod links;
 
 use self::links::Length;
-use super::reads::place;
+use super::reads::{only_updates, place};
 use super::reason::Reason;
-use crate::event::{AgentId, EventGraph, EventId, LocationId};
+use crate::event::{AgentId, EventGraph, EventId, EventKind, LocationId};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use std::cmp::Reverse;
 
@@ -116,12 +116,14 @@ pub struct Search<'a> {
     links: OnceCell<Option<Links<'a>>>,
     /// What was evaluated by name.
     defined: RefCell<SortedMap<&'static str, Option<BitMatrix>>>,
+    idle_updates: OnceCell<SortedSet<EventId>>,
 }
 
 impl<'a> Search<'a> {
     /// A search in one execution.
     pub fn new(graph: &'a EventGraph, model: &'a MemoryModel, witness: &'a Witness) -> Self {
-        Self { graph, model, witness, links: OnceCell::new(), defined: RefCell::default() }
+        let (links, defined, idle_updates) = (OnceCell::new(), RefCell::default(), OnceCell::new());
+        Self { graph, model, witness, links, defined, idle_updates }
     }
 
     /// What orders in it; `None` if the model does not name that.
@@ -135,6 +137,13 @@ impl<'a> Search<'a> {
         if let Some(Some(links)) = self.links.get_mut() {
             links.forget(is_none);
         }
+    }
+
+    /// Whether a thread can get to know of another by an event, and means to: not by a `red`, which returns nothing, and not by
+    /// an `atom` of which nobody uses what it returns.
+    pub fn is_look(&self, event: EventId) -> bool {
+        let EventKind::Read(access) = &self.graph.events[event].kind else { return false };
+        access.is_strong() && !only_updates(self.graph, event, &self.idle_updates)
     }
 
     /// Whether an event happens.

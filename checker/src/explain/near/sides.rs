@@ -3,8 +3,8 @@
 
 use super::super::reason::Reason;
 use super::super::search::{Near, Relaxed, Search, Way};
-use super::signals::{is_look, is_strong};
-use crate::event::{EventGraph, EventId, EventKind, MbarrierRole};
+use super::signals::is_strong;
+use crate::event::{EventId, EventKind, MbarrierRole};
 use fencepost_dsl::cat::memory_model::BaseRelation;
 
 /// Signals before an access that are looked at, the last first.
@@ -30,9 +30,9 @@ fn handed_on(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
     let mut before: Vec<EventId> = before.collect();
     before.sort_by_key(|event| std::cmp::Reverse(position(event)));
     // What its thread does after a wait was meant to be handed over by what comes behind it.
-    let since_wait = before.into_iter().take_while(|&event| !waits(graph, event));
+    let since_wait = before.into_iter().take_while(|&event| !waits(search, event));
     let signals = since_wait.filter_map(|event| Some((event, relaxed(search, event)?)));
-    let looks = search.executed().filter(|&event| order.contains(event, other) && waits(graph, event));
+    let looks = search.executed().filter(|&event| order.contains(event, other) && waits(search, event));
     let looks: Vec<EventId> = looks.collect();
     let mut found = Vec::new();
     for (signal, relaxed) in signals.take(SIGNALS_MAX) {
@@ -84,7 +84,7 @@ fn seen(search: &Search<'_>, way: &Way<'_, '_>) -> Option<Near> {
         .flat_map(|signal| {
             let looks = reads_from.successors(signal);
             looks
-                .filter(|&look| order.contains(look, other) && is_look(graph, look))
+                .filter(|&look| order.contains(look, other) && search.is_look(look))
                 .map(move |look| (signal, look))
         })
         .collect();
@@ -98,11 +98,11 @@ fn seen(search: &Search<'_>, way: &Way<'_, '_>) -> Option<Near> {
 }
 
 /// Whether a thread goes on there only once others have done something.
-fn waits(graph: &EventGraph, event: EventId) -> bool {
-    match graph.events[event].kind {
+fn waits(search: &Search<'_>, event: EventId) -> bool {
+    match search.graph.events[event].kind {
         EventKind::BarrierWait => true,
         EventKind::Mbarrier(operation) => operation.role == MbarrierRole::Wait,
-        _ => is_look(graph, event),
+        _ => search.is_look(event),
     }
 }
 
@@ -116,7 +116,7 @@ fn relaxed(search: &Search<'_>, event: EventId) -> Option<Relaxed> {
             let is_own = |own: EventId| graph.events[own].agent == graph.events[event].agent;
             let is_here = |own: EventId| graph.events[own].site == graph.events[event].site;
             let mut own = search.executed().filter(|&own| is_own(own) && is_here(own));
-            (!own.any(|own| waits(graph, own))).then_some(Relaxed::Side)
+            (!own.any(|own| waits(search, own))).then_some(Relaxed::Side)
         }
         EventKind::Write(_) => is_strong(graph, event).then_some(Relaxed::SideOfStore),
         _ => None,

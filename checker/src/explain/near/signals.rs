@@ -2,7 +2,7 @@
 
 use super::super::reason::Reason;
 use super::super::search::{Near, Relaxed, Search, Way};
-use crate::event::{Access, AtomicClass, EventGraph, EventId, EventKind, LocationId};
+use crate::event::{Access, EventGraph, EventId, EventKind, LocationId};
 use fencepost_dsl::cat::memory_model::BaseRelation;
 
 /// After the start of the way its thread signals, and before the end the other one has looked there, or somebody who leads
@@ -52,7 +52,7 @@ pub fn signal_after(search: &Search<'_>, way: &Way<'_, '_>) -> Option<Unseen> {
     let is_own = |event: EventId| order.contains(event, other);
     let of_start = graph.events[access].agent;
     let leads = |event: EventId| graph.events[event].agent != of_start && way.before(event).is_some();
-    let looks = search.executed().filter(|&event| is_look(graph, event));
+    let looks = search.executed().filter(|&event| search.is_look(event));
     let looks: Vec<EventId> = looks.filter(|&event| is_own(event) || leads(event)).collect();
     let signals = search.executed().filter(|&event| order.contains(access, event));
     // What the two are about is data, and no signal.
@@ -79,13 +79,4 @@ pub fn signal_after(search: &Search<'_>, way: &Way<'_, '_>) -> Option<Unseen> {
 /// Whether an event is a strong access.
 pub fn is_strong(graph: &EventGraph, event: EventId) -> bool {
     graph.events[event].kind.access().is_some_and(Access::is_strong)
-}
-
-/// Whether a thread can get to know of another by an event: not by a `red`, which returns nothing.
-// Source: MM-24 — PTX ISA 9.4 §8.7
-pub fn is_look(graph: &EventGraph, event: EventId) -> bool {
-    match &graph.events[event].kind {
-        EventKind::Read(access) => access.is_strong() && access.atomic != AtomicClass::Reduction,
-        _ => false,
-    }
 }

@@ -475,7 +475,8 @@ impl Search<'_> {
             if !left.contains(&self.keys[i]) {
                 continue;
             }
-            for proposal in own.iter().filter(|proposal| !is_of_strong_ends(proposal.rank)).take(SECONDS_MAX) {
+            for proposal in own.iter().filter(|proposal| !is_of_strong_ends(proposal.rank)).take(SECONDS_MAX)
+            {
                 if self.allowance.used_up().is_some() {
                     return Ok(None);
                 }

@@ -21,7 +21,8 @@ pub const STRONG_ODD_ONE: u32 = 40;
 
 /// How unlikely it is that the ends of a race should be strong.
 pub fn rank_of_strong_ends(ground: &Ground<'_>) -> u32 {
-    let meet = |reason: &Reason| matches!(reason, Reason::NothingObserved { met, .. } if *met != (None, None));
+    let meet =
+        |reason: &Reason| matches!(reason, Reason::NothingObserved { met, .. } if *met != (None, None));
     if ground.has(meet) { STRONG_ENDS_OF_MEETING } else { STRONG_ENDS }
 }
 

@@ -2,6 +2,7 @@
 
 use fencepost_dsl::kernel::isa::form_of;
 use fencepost_dsl::ptx::module::{Function, Instruction, Item};
+use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::{FileId, SourceMap, Span};
 use std::ops::Range;
 
@@ -27,6 +28,8 @@ pub struct Compiled {
     parts: Vec<Part>,
     /// The parts from one line of the source on to the next.
     runs: Vec<Range<usize>>,
+    /// The parts from a label to a jump back to it.
+    loops: Vec<Range<usize>>,
 }
 
 /// A label or an instruction.
@@ -110,7 +113,14 @@ impl Compiled {
             }
         }
         let runs = runs(&parts);
-        Self { file, parts, runs }
+        let loops = loops(&parts, text);
+        Self { file, parts, runs, loops }
+    }
+
+    /// Whether a place is in a loop that two others are not both in.
+    pub fn is_in_other_rounds(&self, gap: usize, ends: [usize; 2]) -> bool {
+        let is_in = |own: &&Range<usize>| own.start < gap && gap < own.end;
+        self.loops.iter().filter(is_in).any(|own| !ends.iter().all(|end| own.contains(end)))
     }
 
     /// Where the part is that holds a place.
@@ -219,4 +229,22 @@ fn runs(parts: &[Part]) -> Vec<Range<usize>> {
         line = part.line.as_ref().or(line);
     }
     runs
+}
+
+/// The parts from each label to a jump back to it.
+fn loops(parts: &[Part], text: &str) -> Vec<Range<usize>> {
+    let text_of = |part: &Part| text.get(part.span.start as usize..part.span.end as usize).unwrap_or("");
+    let mut labels: SortedMap<&str, usize> = SortedMap::new();
+    let mut found = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        if part.kind == PartKind::Label {
+            labels.insert(text_of(part), at);
+        } else if part.jumps
+            && let Some(&start) =
+                text_of(part).trim_end_matches(';').split_whitespace().last().and_then(|to| labels.get(to))
+        {
+            found.push(start..at + 1);
+        }
+    }
+    found
 }

@@ -44,6 +44,8 @@ mod rank {
     pub(super) const MISSING: u32 = 20;
     /// Not between the two accesses, in the order of the text.
     pub(super) const ASIDE: u32 = 10;
+    /// In a loop that only one of the two accesses is in.
+    pub(super) const ROUNDS: u32 = 4;
     /// In a kernel that a person has written: behind what has an idea of what is wrong.
     pub(super) const WRITTEN: u32 = 29;
 }
@@ -155,7 +157,9 @@ fn missing(ground: &Ground<'_>, sites: Sites<'_>, near: &[&Instruction], found: 
     for (number, &span) in (0..).zip(&near) {
         for (rank, gap) in sites.around(span) {
             let aside = if is_between(gap) { 0 } else { rank::ASIDE };
-            let rank = rank + number / 2 + aside;
+            let is_again = pairs.iter().all(|&pair| sites.is_in_other_rounds(gap, pair)) && !pairs.is_empty();
+            let rounds = if is_again { rank::ROUNDS } else { 0 };
+            let rank = rank + number / 2 + aside + rounds;
             match places.iter_mut().find(|(_, known)| *known == gap) {
                 Some((known, _)) => *known = (*known).min(rank),
                 None => places.push((rank, gap)),

@@ -50,14 +50,23 @@ impl Sites<'_> {
         let is_round = || match self {
             Self::Compiled(_) => false,
             Self::Written(ground) => {
-                let mut loops = ground.syntax.nodes.iter().filter(|node| node.kind == NodeKind::Loop);
-                loops.any(|node| {
-                    let inside = |span: Span| node.span.holds(span) && node.span != span;
-                    inside(a) && inside(b) && inside(gap.0)
-                })
+                loops_around(ground, gap.0).any(|own| is_inside(own, a) && is_inside(own, b))
             }
         };
         first.min(second) < at && at <= first.max(second) || is_round()
+    }
+
+    /// Whether a place is in a loop that two statements are not both in: what stands there is run again and again.
+    pub fn is_in_other_rounds(&self, gap: Gap, (a, b): (Span, Span)) -> bool {
+        match self {
+            Self::Compiled(compiled) => match (self.gap_at(gap), self.at(a), self.at(b)) {
+                (Some(at), Some(a), Some(b)) => compiled.is_in_other_rounds(at, [a, b]),
+                _ => false,
+            },
+            Self::Written(ground) => {
+                loops_around(ground, gap.0).any(|own| !(is_inside(own, a) && is_inside(own, b)))
+            }
+        }
     }
 
     /// Places near a statement, with how unlikely each is.
@@ -79,6 +88,16 @@ impl Sites<'_> {
             }
         }
     }
+}
+
+/// The loops that hold a statement.
+fn loops_around<'g>(ground: &'g Ground<'_>, span: Span) -> impl Iterator<Item = Span> + 'g {
+    let loops = ground.syntax.nodes.iter().filter(|node| node.kind == NodeKind::Loop);
+    loops.map(|node| node.span).filter(move |&own| is_inside(own, span))
+}
+
+fn is_inside(around: Span, span: Span) -> bool {
+    around.holds(span) && around != span
 }
 
 fn around(ground: &Ground<'_>, span: Span) -> Vec<(u32, Gap)> {
