@@ -50,6 +50,7 @@ fn a_report_says_what_to_change_in_the_source() {
     let spin_lock = ("spin_lock.ptx", "spin_lock.cu");
     shown("spin_lock", spin_lock, (1, "st.release.gpu", "st.relaxed.cta"));
     shown("cp_async", ("cp_async.ptx", "cp_async.cu"), (105, "bar.sync \t0;", ""));
+    shown("histogram", ("histogram.ptx", "histogram.cu"), (74, "bar.sync \t0;", ""));
     let row_sum = ("triton_row_sum.ptx", "triton_kernels.py");
     shown("row_sum", row_sum, (126, "bar.sync \t0;", ""));
 }
