@@ -124,6 +124,40 @@ fn mistakes_in_a_ring_of_copies_are_found() {
     }
 }
 
+/// Lanes that meet by a mask that is compared with others and nowhere else computed with; `match` orders no memory.
+const LEAVES: &str = "\
+kernel leaves {
+    launch { warps: 2, lanes: 32 }
+    shared done: mbarrier;
+    shared warps: u32 = 0;
+    if tid == 0 {
+        mbarrier.init.shared::cta.b64 [done], 64;
+    }
+    bar.sync 0;
+    mbarrier.arrive.release.cta.shared::cta.b64 _, [done];
+    await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [done], 0;
+    let mask = activemask.b32;
+    let same = match.any.sync.b32 5, mask;
+    if (same & ((1 << laneid) - 1)) == 0 {
+        fence.sc.cta;
+        let before = atom.acquire.cta.shared.add.u32 [warps], 1;
+        if before == 1 {
+            mbarrier.inval.shared::cta.b64 [done];
+        }
+    }
+}
+";
+
+/// Solved it takes more than these steps.
+#[test]
+fn masks_that_are_only_compared_are_known_where_threads_run_in_turns() {
+    let model = model(&[]);
+    let config = Config { budget: 100_000_000, ..config(Treatment::DEFAULT) };
+    let outcome = outcomes(LEAVES, &model, &config).remove(0);
+    let codes = codes_of(&outcome, &model);
+    assert!(codes.contains("mbarrier::use-after-inval"), "{codes:?} {:?}", outcome.limit);
+}
+
 #[test]
 fn a_ring_of_the_usual_size_is_proved() {
     assert_eq!(examined(RING).outcome.verdict, Verdict::Proved);
