@@ -192,6 +192,8 @@ pub struct Mbarrier {
     pub is_in_turns: bool,
     /// What happens to it, in order of threads and program order.
     pub operations: Vec<PhasedOperation>,
+    /// Where it is invalidated, the phase that it is in then, and the first that it can be in.
+    pub invalidations: Vec<(TermRef, u32)>,
     /// Per phase: what it expects, and a term that is 1 iff it and all before it are complete.
     pub phases: Vec<PhaseTerms>,
 }

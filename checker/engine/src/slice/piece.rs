@@ -300,8 +300,12 @@ impl Piece {
         });
         let place = |&(ref name, unknown): &(String, UnknownId)| Some((name.clone(), here.unknown(unknown)?));
         // What happens to an mbarrier in which phase is for reports only.
-        let unused =
-            |mbarrier: &Mbarrier| Mbarrier { operations: Vec::new(), phases: Vec::new(), ..mbarrier.clone() };
+        let unused = |mbarrier: &Mbarrier| Mbarrier {
+            operations: Vec::new(),
+            invalidations: Vec::new(),
+            phases: Vec::new(),
+            ..mbarrier.clone()
+        };
         let graph = EventGraph {
             hierarchy: whole.hierarchy.clone(),
             terms,

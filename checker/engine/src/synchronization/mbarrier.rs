@@ -395,7 +395,7 @@ fn describe(
     operations: &[(Operation, Interval)],
     phases: &Phases,
 ) {
-    let mut described = Vec::new();
+    let (mut described, mut invalidations) = (Vec::new(), Vec::new());
     for (operation, interval) in operations.iter().filter(|(_, interval)| !interval.is_empty()) {
         let (arrivals, bytes) = match operation.kind {
             OperationKind::Arrive { count, expects, .. } => (count, i64::from(expects)),
@@ -404,7 +404,11 @@ fn describe(
             OperationKind::Raise | OperationKind::WaitParity { .. } | OperationKind::WaitState { .. } => {
                 (0, 0)
             }
-            OperationKind::Init { .. } | OperationKind::Inval => continue,
+            OperationKind::Inval => {
+                invalidations.push((phase_term(&mut graph.terms, operation, *interval), interval.first));
+                continue;
+            }
+            OperationKind::Init { .. } => continue,
         };
         let phase = phase_term(&mut graph.terms, operation, *interval);
         described.push(PhasedOperation {
@@ -425,7 +429,7 @@ fn describe(
     let terms =
         of_phases.map(|(counts, &complete)| PhaseTerms { expected: counts.needs, complete }).collect();
     let mbarrier = &mut graph.mbarriers[object];
-    mbarrier.operations = described;
+    (mbarrier.operations, mbarrier.invalidations) = (described, invalidations);
     mbarrier.phases = terms;
 }
 

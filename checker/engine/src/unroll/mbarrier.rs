@@ -343,6 +343,7 @@ impl Unroller<'_> {
             offset_bytes,
             is_never_full: false,
             is_in_turns: false,
+            invalidations: Vec::new(),
             operations: Vec::new(),
             phases: Vec::new(),
         });

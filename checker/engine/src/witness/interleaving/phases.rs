@@ -105,13 +105,21 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// What was left open: phases of what does not happen.
+    /// What was left open: phases of what does not happen, and those in which objects are invalidated.
     pub(super) fn settle_phases(&mut self) {
         let operations: Vec<PhasedOperation> =
             self.phases.of_event.values().map(|&(_, operation)| operation).collect();
         for operation in operations {
             if let Some(unknown) = self.unknown_of(operation.phase) {
                 self.unknowns[unknown].get_or_insert(operation.first.into());
+            }
+        }
+        for (id, mbarrier) in self.graph.mbarriers.iter_enumerated() {
+            let completed = self.phases.counts[id].as_ref().map_or(0, |count| count.completed);
+            for &(phase, first) in &mbarrier.invalidations {
+                if let Some(unknown) = self.unknown_of(phase) {
+                    self.unknowns[unknown].get_or_insert(completed.max(first).into());
+                }
             }
         }
     }
