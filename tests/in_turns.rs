@@ -124,44 +124,46 @@ fn mistakes_in_a_ring_of_copies_are_found() {
     }
 }
 
-/// Lanes that meet by a mask that is compared with others and nowhere else computed with; `match` orders no memory.
-const LEAVES: &str = "\
-kernel leaves {
-    launch { warps: 2, lanes: 32 }
-    shared done: mbarrier;
+/// Lanes that meet by a mask that is compared with others and nowhere else computed with, and invalidate mbarriers that all have
+/// used: `match` orders no memory.
+fn leaves(declared: &str, used: &str, ends: &[&str]) -> String {
+    let each = |text: &dyn Fn(&str) -> String| ends.iter().map(|name| text(name)).collect::<String>();
+    let objects = each(&|name| format!("    shared {name}: mbarrier;\n"));
+    let begins = each(&|name| format!("        mbarrier.init.shared::cta.b64 [{name}], 64;\n"));
+    let invalidates = each(&|name| format!("            mbarrier.inval.shared::cta.b64 [{name}];\n"));
+    format!(
+        "\
+kernel leaves {{
+    launch {{ warps: 2, lanes: 32 }}
     shared warps: u32 = 0;
-    if tid == 0 {
-        mbarrier.init.shared::cta.b64 [done], 64;
-    }
+{declared}{objects}    if tid == 0 {{
+{begins}    }}
     bar.sync 0;
-    mbarrier.arrive.release.cta.shared::cta.b64 _, [done];
-    await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [done], 0;
-    let mask = activemask.b32;
+{used}    let mask = activemask.b32;
     let same = match.any.sync.b32 5, mask;
-    if (same & ((1 << laneid) - 1)) == 0 {
+    if (same & ((1 << laneid) - 1)) == 0 {{
         fence.sc.cta;
         let before = atom.acquire.cta.shared.add.u32 [warps], 1;
-        if before == 1 {
-            mbarrier.inval.shared::cta.b64 [done];
-        }
-    }
+        if before == 1 {{
+{invalidates}        }}
+    }}
+}}
+"
+    )
 }
+
+const USED_ONCE: &str = "\
+    mbarrier.arrive.release.cta.shared::cta.b64 _, [done];
+    await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [done], 0;
 ";
 
-/// The same behind a ring that copies arrive at, whose phases an execution decides, those at the ends included.
-const LEAVES_BEHIND_COPIES: &str = "\
-kernel leaves {
-    launch { warps: 2, lanes: 32 }
-    shared full: mbarrier;
-    shared empty: mbarrier;
-    shared warps: u32 = 0;
+/// A ring that copies arrive at, whose phases an execution decides, those at the ends included.
+const RING_OF_COPIES: [&str; 2] = [
+    "\
     global src[2][64]: u32;
     shared tile[2][64]: u32;
-    if tid == 0 {
-        mbarrier.init.shared::cta.b64 [full], 64;
-        mbarrier.init.shared::cta.b64 [empty], 64;
-    }
-    bar.sync 0;
+",
+    "\
     for k in 0..2 {
         await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [empty], k % 2 ^ 1;
         cp.async.ca.shared::cta.global [tile[k][tid]], [src[k][tid]], 4;
@@ -170,26 +172,17 @@ kernel leaves {
         await mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 [full], k % 2;
         mbarrier.arrive.release.cta.shared::cta.b64 _, [empty];
     }
-    let mask = activemask.b32;
-    let same = match.any.sync.b32 5, mask;
-    if (same & ((1 << laneid) - 1)) == 0 {
-        fence.sc.cta;
-        let before = atom.acquire.cta.shared.add.u32 [warps], 1;
-        if before == 1 {
-            mbarrier.inval.shared::cta.b64 [full];
-            mbarrier.inval.shared::cta.b64 [empty];
-        }
-    }
-}
-";
+",
+];
 
 /// Solved they take more than these steps.
 #[test]
 fn what_only_is_compared_is_known_where_threads_run_in_turns() {
     let model = model(&[]);
     let config = Config { budget: 100_000_000, ..config(Treatment::DEFAULT) };
-    for kernel in [LEAVES, LEAVES_BEHIND_COPIES] {
-        let outcome = outcomes(kernel, &model, &config).remove(0);
+    let [declared, used] = RING_OF_COPIES;
+    for kernel in [leaves("", USED_ONCE, &["done"]), leaves(declared, used, &["full", "empty"])] {
+        let outcome = outcomes(&kernel, &model, &config).remove(0);
         let codes = codes_of(&outcome, &model);
         assert!(codes.contains("mbarrier::use-after-inval"), "{codes:?} {:?}", outcome.limit);
     }

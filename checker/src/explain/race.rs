@@ -4,7 +4,7 @@ use super::explanation::{Explanation, bare};
 use super::near;
 use super::near::HAND_OVERS;
 use super::reading::MULTIMEM_IS_NO_ALIAS;
-use super::reads::{only_updates, reads_in};
+use super::reads::reads_in;
 use super::reason::Reason;
 use super::search::{Chain, Found, Kind, Links, Search, StepKind, scope_gap};
 use super::subject::Subject;
@@ -18,9 +18,8 @@ use std::cell::OnceCell;
 /// The facts of a race.
 pub fn explain(search: &mut Search<'_>, pair: (EventId, EventId)) -> Explanation {
     let graph = search.graph;
-    let (guiding, idle) = (OnceCell::new(), OnceCell::new());
-    let is_no_signal = |link| is_data(graph, link, pair, &idle) || is_more_data(graph, link, pair, &guiding);
-    search.forget(|from, to| is_no_signal((from, to)));
+    let guiding = OnceCell::new();
+    search.forget(|search, link| is_data(search, link, pair) || is_more_data(graph, link, pair, &guiding));
     let search = &*search;
     let is_so = |flag: &FlagKind| search.witness.refinements.contains(&flag);
     let is_mixed_size = is_so(&kinds::OF_MIXED_SIZE);
@@ -127,15 +126,11 @@ fn of_hand_over(search: &Search<'_>, flag: &FlagKind, pair: (EventId, EventId)) 
 
 /// Whether a value is passed on by weak accesses to what the race is on, or by the same instructions, for which nobody
 /// waits, or is added to there: that was not meant to order anything.
-fn is_data(
-    graph: &EventGraph,
-    link: (EventId, EventId),
-    (a, b): (EventId, EventId),
-    idle: &OnceCell<SortedSet<EventId>>,
-) -> bool {
+fn is_data(search: &Search<'_>, link: (EventId, EventId), (a, b): (EventId, EventId)) -> bool {
+    let graph = search.graph;
     let location = |event: EventId| graph.events[event].kind.access().map(|access| access.location);
     // Who only adds to it learns nothing.
-    if location(link.1) == location(a) && only_updates(graph, link.1, idle) {
+    if location(link.1) == location(a) && search.only_updates(link.1) {
         return true;
     }
     let sites = [a, b].map(|event| graph.events[event].site);

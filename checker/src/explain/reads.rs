@@ -1,10 +1,9 @@
 //! What an execution reads, and on which reads a value depends.
 
-use crate::event::{AtomicClass, EventGraph, EventId, EventKind, LocationId, TermKind, TermRef, UnknownKind};
+use crate::event::{EventGraph, EventId, EventKind, LocationId, TermKind, TermRef, UnknownKind};
 use crate::witness::Witness;
 use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
-use std::cell::OnceCell;
 
 /// A read, what it returned, and where that came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,7 +50,7 @@ pub fn reads_in(
 }
 
 /// The reads of atomics whose values go nowhere but into what these write: who makes them learns nothing, as by a `red`.
-fn idle_updates(graph: &EventGraph) -> SortedSet<EventId> {
+pub fn idle_updates(graph: &EventGraph) -> SortedSet<EventId> {
     let updates: SortedMap<EventId, EventId> = graph.rmw.iter().map(|&(read, write)| (write, read)).collect();
     let value = |write: EventId| graph.events[write].kind.access().map(|access| access.value);
     let mut terms: Vec<TermRef> = graph.constraints.iter().map(|constraint| constraint.term).collect();
@@ -69,18 +68,6 @@ fn idle_updates(graph: &EventGraph) -> SortedSet<EventId> {
         used.extend(reads_in(graph, value(write)).filter(|&read| read != own));
     }
     updates.into_values().filter(|read| !used.contains(read)).collect()
-}
-
-/// Whether an event is the read of an atomic that returns nothing, or nothing that is used; those are found once.
-// Source: MM-24 — PTX ISA 9.4 §8.7
-pub fn only_updates(graph: &EventGraph, event: EventId, known: &OnceCell<SortedSet<EventId>>) -> bool {
-    match graph.events[event].kind.access().map(|access| access.atomic) {
-        Some(AtomicClass::Reduction) => true,
-        Some(AtomicClass::Atom | AtomicClass::Sink) => {
-            known.get_or_init(|| idle_updates(graph)).contains(&event)
-        }
-        _ => false,
-    }
 }
 
 /// The executed reads whose values a term depends on.

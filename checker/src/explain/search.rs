@@ -12,9 +12,9 @@
 mod links;
 
 use self::links::Length;
-use super::reads::{only_updates, place};
+use super::reads::{idle_updates, place};
 use super::reason::Reason;
-use crate::event::{AgentId, EventGraph, EventId, EventKind, LocationId};
+use crate::event::{AgentId, AtomicClass, EventGraph, EventId, EventKind, LocationId};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use std::cmp::Reverse;
 
@@ -132,18 +132,32 @@ impl<'a> Search<'a> {
     }
 
     /// Takes values that were passed on for no attempts to order anything.
-    pub fn forget(&mut self, is_none: impl Fn(EventId, EventId) -> bool) {
+    pub fn forget(&mut self, is_none: impl Fn(&Self, (EventId, EventId)) -> bool) {
         self.links();
-        if let Some(Some(links)) = self.links.get_mut() {
-            links.forget(is_none);
+        let mut links = self.links.take().flatten();
+        if let Some(links) = &mut links {
+            links.forget(|from, to| is_none(self, (from, to)));
         }
+        self.links = OnceCell::from(links);
     }
 
     /// Whether a thread can get to know of another by an event, and means to: not by a `red`, which returns nothing, and not by
     /// an `atom` of which nobody uses what it returns.
     pub fn is_look(&self, event: EventId) -> bool {
         let EventKind::Read(access) = &self.graph.events[event].kind else { return false };
-        access.is_strong() && !only_updates(self.graph, event, &self.idle_updates)
+        access.is_strong() && !self.only_updates(event)
+    }
+
+    /// Whether an event is the read of an atomic that returns nothing, or nothing that is used.
+    // Source: MM-24 — PTX ISA 9.4 §8.7
+    pub fn only_updates(&self, event: EventId) -> bool {
+        match self.graph.events[event].kind.access().map(|access| access.atomic) {
+            Some(AtomicClass::Reduction) => true,
+            Some(AtomicClass::Atom | AtomicClass::Sink) => {
+                self.idle_updates.get_or_init(|| idle_updates(self.graph)).contains(&event)
+            }
+            _ => false,
+        }
     }
 
     /// Whether an event happens.

@@ -66,16 +66,19 @@ pub fn gaps(ground: &Ground<'_>, a: EventId, b: EventId) -> Vec<(u32, Gap)> {
     for (level, around) in levels(first) {
         push(far + level, Some((around, false)));
     }
-    // In a loop that only one of them is in, what stands between the two is run again and again.
-    let of_both = |around: &usize| [first, second].iter().all(|&end| syntax.outwards(end).contains(around));
     for (rank, (node, _)) in &mut found {
-        let mut around = syntax.outwards(*node).into_iter().skip(1);
-        if around.any(|around| syntax.nodes[around].kind == NodeKind::Loop && !of_both(&around)) {
-            *rank += ROUNDS;
-        }
+        *rank += if is_in_other_rounds(syntax, *node, [first, second]) { ROUNDS } else { 0 };
     }
     found.sort_by_key(|(rank, _)| *rank);
     found
+}
+
+/// Whether a statement is in a loop that two others are not both in: what stands beside it is run again and again.
+pub fn is_in_other_rounds(syntax: &Syntax, node: usize, ends: [usize; 2]) -> bool {
+    let ends = ends.map(|end| syntax.outwards(end));
+    let is_of_both = |around: &usize| ends.iter().all(|of_end| of_end.contains(around));
+    let mut around = syntax.outwards(node).into_iter().skip(1);
+    around.any(|around| syntax.nodes[around].kind == NodeKind::Loop && !is_of_both(&around))
 }
 
 /// The last statement of a loop's body.

@@ -3,7 +3,7 @@
 
 use super::ground::Ground;
 use super::parts::{Compiled, Gap};
-use super::places::diverges;
+use super::places::{diverges, is_in_other_rounds};
 use super::syntax::NodeKind;
 use fencepost_dsl::Span;
 
@@ -50,7 +50,11 @@ impl Sites<'_> {
         let is_round = || match self {
             Self::Compiled(_) => false,
             Self::Written(ground) => {
-                loops_around(ground, gap.0).any(|own| is_inside(own, a) && is_inside(own, b))
+                let mut loops = ground.syntax.nodes.iter().filter(|node| node.kind == NodeKind::Loop);
+                loops.any(|node| {
+                    let inside = |span: Span| node.span.holds(span) && node.span != span;
+                    inside(a) && inside(b) && inside(gap.0)
+                })
             }
         };
         first.min(second) < at && at <= first.max(second) || is_round()
@@ -64,7 +68,11 @@ impl Sites<'_> {
                 _ => false,
             },
             Self::Written(ground) => {
-                loops_around(ground, gap.0).any(|own| !(is_inside(own, a) && is_inside(own, b)))
+                let syntax = ground.syntax;
+                match (syntax.node_at(gap.0), syntax.node_around(a), syntax.node_around(b)) {
+                    (Some(node), Some(a), Some(b)) => is_in_other_rounds(syntax, node, [a, b]),
+                    _ => false,
+                }
             }
         }
     }
@@ -88,16 +96,6 @@ impl Sites<'_> {
             }
         }
     }
-}
-
-/// The loops that hold a statement.
-fn loops_around<'g>(ground: &'g Ground<'_>, span: Span) -> impl Iterator<Item = Span> + 'g {
-    let loops = ground.syntax.nodes.iter().filter(|node| node.kind == NodeKind::Loop);
-    loops.map(|node| node.span).filter(move |&own| is_inside(own, span))
-}
-
-fn is_inside(around: Span, span: Span) -> bool {
-    around.holds(span) && around != span
 }
 
 fn around(ground: &Ground<'_>, span: Span) -> Vec<(u32, Gap)> {
