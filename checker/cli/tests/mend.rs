@@ -166,6 +166,34 @@ fn a_lost_update_is_mended_by_one_atomic_in_place_of_both() {
     assert!(!after.contains("mine + 1"), "{after}");
 }
 
+/// A strong read would cost less than the barrier, and what others add would be lost.
+#[test]
+fn a_barrier_comes_before_a_strong_read_of_what_others_add_to() {
+    let text = "kernel bins {
+    launch { block: 64 }
+    global keys[64]: u32;
+    global total[4]: u32 = 0;
+    shared bins[4]: u32;
+
+    if tid < 4 {
+        st.weak.shared.u32 [bins[tid]], 0;
+    }
+    bar.sync 0;
+    let key = ld.weak.global.u32 [keys[tid]];
+    red.relaxed.cta.shared.add.u32 [bins[key % 4]], 1;
+    if tid < 4 {
+        let count = ld.weak.shared.u32 [bins[tid]];
+        if count != 0 {
+            red.relaxed.gpu.global.add.u32 [total[tid]], count;
+        }
+    }
+}
+";
+    let after = fixed("bins", text);
+    assert!(after.contains("1;\n    bar.sync 0;"), "{after}");
+    assert!(after.contains("ld.weak.shared.u32 [bins[tid]]"), "{after}");
+}
+
 #[test]
 fn what_is_proved_stays_as_it_is() {
     let folder = Folder::new("fix-proved");

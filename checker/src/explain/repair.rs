@@ -64,7 +64,7 @@ pub use edit::{Edit, EditKind, Piece, Repair, Tries};
 pub(crate) use effect::{Wrong, only_hides};
 pub use effort::worth;
 pub use find::{Job, find};
-pub(crate) use ground::{Ground, truths};
+pub(crate) use ground::{Ground, is_instead_of_meeting, truths};
 pub(crate) use handed::{HANDED_MAX, Handed};
 pub(crate) use key::{Key, key};
 pub(crate) use propose::proposals;

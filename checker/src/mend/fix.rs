@@ -5,14 +5,14 @@
 //! still violated is gone on from only if some finding is gone and none is new, so it is no search of all that could be
 //! done. What was found is made smaller at the end: a change that is not needed is left out, and one that can be weaker is.
 
-use super::cost::cost;
+use super::cost::{cost, of_statement};
 use super::diff;
 use super::trial::{Answer, Failure, Place, Setting, Trial};
 use super::weaken::weaker;
 use crate::check::{CheckError, FINDINGS_MAX};
 use crate::explain::repair::{
-    Edit, EditKind, Ground, HANDED_MAX, Handed, Key, Piece, Syntax, Texts, Wrong, key, only_hides, proposals,
-    truths,
+    Edit, EditKind, Ground, HANDED_MAX, Handed, Key, Piece, Syntax, Texts, Wrong, is_instead_of_meeting, key,
+    only_hides, proposals, truths,
 };
 use crate::verdict::Verdict;
 use fencepost_dsl::Span;
@@ -20,6 +20,8 @@ use fencepost_dsl::kernel::isa::strength::{SCOPES, height};
 use fencepost_dsl::sorted::SortedSet;
 use std::collections::BTreeMap;
 
+/// What a change costs more that is tried behind the meeting it would stand in for.
+const MEETING: &str = "bar.sync 0;";
 /// How many times the steps of a try it may take where nothing else is left to be tried.
 const PATIENCE: u64 = 16;
 
@@ -368,7 +370,8 @@ impl Search<'_> {
             for proposal in proposals(&ground) {
                 if found.iter().all(|(.., known)| *known != proposal.edits) {
                     let n = proposal.edits.len();
-                    found.push((n, cost(&proposal.edits), proposal.rank, proposal.edits));
+                    let more = if is_instead_of_meeting(proposal.rank) { of_statement(MEETING) } else { 0 };
+                    found.push((n, cost(&proposal.edits) + more, proposal.rank, proposal.edits));
                 }
             }
         }

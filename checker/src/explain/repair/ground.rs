@@ -26,7 +26,12 @@ pub fn rank_of_strong_ends(ground: &Ground<'_>) -> u32 {
     if ground.has(meet) { STRONG_ENDS_OF_MEETING } else { STRONG_ENDS }
 }
 
-/// Whether a rank is that of such a change.
+/// Whether a rank is that of such a change where the two should rather have met: it is cheaper than that, and orders nothing.
+pub fn is_instead_of_meeting(rank: u32) -> bool {
+    rank == STRONG_ENDS_OF_MEETING
+}
+
+/// Whether a rank is that of a change that makes ends strong.
 pub fn is_of_strong_ends(rank: u32) -> bool {
     matches!(rank, STRONG_ENDS | STRONG_ODD_ONE | STRONG_ENDS_OF_MEETING)
 }
