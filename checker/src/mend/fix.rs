@@ -440,7 +440,7 @@ fn keys(failure: &Failure) -> SortedSet<Key> {
     let found = failure.outcome.findings.iter().zip(&failure.explanations);
     let sources = failure.texts.sources();
     found
-        .map(|(finding, explanation)| key(sources, &failure.outcome, finding.property, explanation))
+        .map(|(finding, explanation)| key(sources, &failure.outcome.graph, finding.property, explanation))
         .collect()
 }
 

@@ -8,10 +8,11 @@
 //! [`recheck`] accepts it; how it was put together does not matter. Otherwise nothing is said.
 //!
 //! Needs: nothing.
-//! Cannot: carry over executions in which the change makes other accesses happen.
+
+mod guided;
 
 use super::unrolled::{Unrolled, unrolled};
-use super::{Config, phases};
+use super::{Config, phases, property_in};
 use crate::bits::{BitMatrix, EventSet};
 use crate::encode::goal::GoalKind;
 use crate::event::cell::{Cells, add_initial_writes};
@@ -19,6 +20,7 @@ use crate::event::{
     AgentId, EventGraph, EventId, EventKind, LocationId, ObligationKind, UnknownId, UnknownKind, term,
 };
 use crate::facts::Facts;
+use crate::verdict::{Finding, Property};
 use crate::witness::recheck::{evaluate_terms, recheck};
 use crate::witness::{Execution, Witness};
 use crate::work::{self, Work};
@@ -40,11 +42,20 @@ const FENCES_MAX: usize = 3;
 /// How often values are let follow from values.
 const ROUNDS_MAX: usize = 32;
 
+/// What goes wrong in a changed program.
+pub struct Shown {
+    /// That.
+    pub finding: Finding,
+    /// Whether it is what went wrong before.
+    pub is_same: bool,
+}
+
 /// A changed program, unrolled.
 pub struct Changed<'a> {
     graph: EventGraph,
     cells: Cells,
     model: &'a MemoryModel,
+    properties: Vec<Property>,
 }
 
 /// The events of a program; of one in which too much may happen to its mbarriers, those of one execution.
@@ -81,26 +92,44 @@ impl<'a> Changed<'a> {
         let Unrolled { mut graph, .. } =
             unrolled(of, model, &few, config.unroll, &allowance, &mut facts).ok()?;
         let cells = add_initial_writes(&mut graph).ok()?;
-        Some(Self { graph, cells, model })
+        Some(Self { graph, cells, model, properties: config.properties.clone() })
     }
 
-    /// Whether a violation of the program as it was is one of this.
-    pub fn shows(&self, before: &EventGraph, witness: &Witness) -> bool {
-        self.shown(before, witness).is_some()
+    /// Its events, with its initial writes.
+    pub fn graph(&self) -> &EventGraph {
+        &self.graph
     }
 
-    fn shown(&self, before: &EventGraph, witness: &Witness) -> Option<Witness> {
+    /// What goes wrong in the program where it does the steps of an execution of the program as it was: that very execution, if
+    /// it is one, or else one that is like it.
+    pub fn shown(&self, before: &EventGraph, witness: &Witness) -> Option<Shown> {
         let side = Side::by_side(before, &self.graph)?;
-        let claim = side.claim(before, &self.graph, &witness.claim)?;
+        let claim = side.claim(before, &self.graph, &witness.claim);
+        let carried = self.carried(&side, before, witness, claim.as_ref());
+        let (witness, is_same) = match carried {
+            Some(carried) => (carried, true),
+            None => self.guided(&side, before, witness, claim.as_ref())?,
+        };
+        let property = property_in(&self.graph, self.model, &witness.claim);
+        Some(Shown { finding: Finding { property, witness: Box::new(witness) }, is_same })
+    }
+
+    /// The execution as it is.
+    fn carried(
+        &self,
+        side: &Side,
+        before: &EventGraph,
+        witness: &Witness,
+        claim: Option<&GoalKind>,
+    ) -> Option<Witness> {
+        let claim = claim?;
         let execution = side.execution(before, self, &witness.execution)?;
         work::count(Work::Pair, self.graph.events.len());
-        for fence_order in self.fence_orders(&execution) {
+        let rechecked = |fence_order| {
             let execution = Execution { fence_order, ..execution.clone() };
-            if let Ok(found) = recheck(&self.graph, &self.cells, self.model, execution, claim.clone()) {
-                return Some(found);
-            }
-        }
-        None
+            recheck(&self.graph, &self.cells, self.model, execution, claim.clone()).ok()
+        };
+        self.fence_orders(&execution).into_iter().find_map(rechecked)
     }
 
     /// Lets what is read follow from what is written, and what happens from what is read, until nothing changes any more.
@@ -207,6 +236,8 @@ type Map<I> = IndexVec<I, Option<I>>;
 /// What of one graph is what of the other.
 struct Side {
     events: Map<EventId>,
+    /// Events of the changed graph that come at another place of their thread.
+    moved: EventSet,
     /// From the changed graph to the one before.
     unknowns: Map<UnknownId>,
     agents: Map<AgentId>,
@@ -267,9 +298,9 @@ impl Side {
                 agents[own[i]] = Some(theirs[j]);
             }
         }
-        let events = events_by_side(before, after, &agents)?;
+        let (events, moved) = events_by_side(before, after, &agents)?;
         let unknowns = unknowns_by_side(before, after, (&events, &agents))?;
-        Some(Self { events, unknowns, agents })
+        Some(Self { events, moved, unknowns, agents })
     }
 
     /// What is claimed, of the changed graph.
@@ -360,8 +391,13 @@ impl Side {
     }
 }
 
-fn events_by_side(before: &EventGraph, after: &EventGraph, agents: &Map<AgentId>) -> Option<Map<EventId>> {
+fn events_by_side(
+    before: &EventGraph,
+    after: &EventGraph,
+    agents: &Map<AgentId>,
+) -> Option<(Map<EventId>, EventSet)> {
     let mut events: Map<EventId> = IndexVec::repeat(None, before.events.len());
+    let mut moved = EventSet::empty(after.events.len());
     let by_agent = |graph: &EventGraph| {
         let mut all: SortedMap<AgentId, Vec<EventId>> = SortedMap::new();
         for (id, event) in graph.events.iter_enumerated() {
@@ -378,8 +414,13 @@ fn events_by_side(before: &EventGraph, after: &EventGraph, agents: &Map<AgentId>
             all.iter().map(|&event| likeness(graph, event)).collect()
         };
         let (old, new) = (likes(before, &own), likes(after, theirs));
-        for (i, j) in with_moved(aligned(&old, &new)?, &old, &new, |_| true) {
+        let pairs = aligned(&old, &new)?;
+        let n_aligned = pairs.len();
+        for (number, (i, j)) in with_moved(pairs, &old, &new, |_| true).into_iter().enumerate() {
             events[own[i]] = Some(theirs[j]);
+            if number >= n_aligned {
+                moved.insert(theirs[j]);
+            }
         }
     }
     // Of nobody: starts, ends, and what memory holds at first.
@@ -398,7 +439,7 @@ fn events_by_side(before: &EventGraph, after: &EventGraph, agents: &Map<AgentId>
     for (place, own) in of_nobody(before) {
         events[own] = others.get(&place).copied();
     }
-    Some(events)
+    Some((events, moved))
 }
 
 fn unknowns_by_side(

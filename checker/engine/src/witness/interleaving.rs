@@ -7,11 +7,13 @@
 //! it.
 
 mod following;
+mod guided;
 mod loose;
 mod phases;
 mod standing;
 
 pub use following::{Given, complete};
+pub use guided::{Guide, guided};
 
 use super::Execution;
 use super::recheck::evaluate_terms;
@@ -29,6 +31,7 @@ use fencepost_dsl::cat::memory_model::BaseRelation;
 use fencepost_dsl::sorted::SortedMap;
 use fencepost_dsl::vocabulary::FenceSem;
 use following::Following;
+use guided::Guided;
 use loose::Loose;
 use phases::Phases;
 use rustc_hash::FxHashMap;
@@ -121,6 +124,8 @@ struct Machine<'a> {
     last: FxHashMap<AgentId, EventId>,
     /// Where some of it is given.
     following: Option<Following<'a>>,
+    /// Where it should be like another one.
+    guided: Option<Guided<'a>>,
 }
 
 impl<'a> Machine<'a> {
@@ -206,6 +211,7 @@ impl<'a> Machine<'a> {
             runs_by_cta: false,
             last: FxHashMap::default(),
             following: None,
+            guided: None,
         }
     }
 
@@ -262,7 +268,7 @@ impl<'a> Machine<'a> {
         }
         let turns = self.order_of_turns();
         while !threads.is_empty() {
-            let mut progress = false;
+            let mut progress = self.next_step(&mut threads)?;
             for &turn in &turns {
                 if progress {
                     break;
@@ -314,7 +320,8 @@ impl<'a> Machine<'a> {
     /// run.
     fn advance(&mut self, id: EventId) -> Option<Step> {
         self.get_past(id);
-        let may_be_known_later = self.following.is_some() || !self.results.is_empty();
+        let may_be_known_later =
+            self.following.is_some() || self.guided.is_some() || !self.results.is_empty();
         self.step(id).or_else(|| may_be_known_later.then_some(Step::Blocked))
     }
 
@@ -402,13 +409,26 @@ impl<'a> Machine<'a> {
             self.sources.insert(id, sources.clone());
             return Some(Step::Done);
         }
+        if self.guided.is_some() && matches!(self.read_from(id, access, Self::wished_or_held)?, Step::Done) {
+            return Some(Step::Done);
+        }
+        self.read_from(id, access, |machine, _, _, cell| machine.memory.get(&cell).copied())
+    }
+
+    /// Lets a read return what is found for its pieces, unless it waits for something else.
+    fn read_from(
+        &mut self,
+        id: EventId,
+        access: &Access,
+        held: impl Fn(&mut Self, EventId, usize, Cell) -> Option<Held>,
+    ) -> Option<Step> {
         let unknown = self.unknown_of(access.value)?;
         let bits = self.grain_bits(access);
         let mut value = 0;
         let mut sources = Vec::new();
-        for (piece, cell) in (0u32..).zip(self.cells(access)?) {
-            let held = self.memory.get(&cell)?;
-            value |= held.value << (piece * bits);
+        for (piece, cell) in self.cells(access)?.into_iter().enumerate() {
+            let held = held(self, id, piece, cell)?;
+            value |= held.value << (u32::try_from(piece).ok()? * bits);
             sources.push((held.write, held.piece));
         }
         self.unknowns[unknown] = Some(value);
@@ -430,7 +450,7 @@ impl<'a> Machine<'a> {
         let bits = self.grain_bits(access);
         let value = self.value(access.value)?;
         for (piece, cell) in (0u32..).zip(self.cells(access)?) {
-            let value = value >> (piece * bits) & mask(u8::try_from(bits).ok()?);
+            let value = piece_of(value, piece, bits)?;
             self.memory.insert(cell, Held { write: id, piece, value });
             self.written.entry(cell).or_default().push(id);
         }
@@ -559,6 +579,11 @@ impl Execution {
         }
         self
     }
+}
+
+/// A piece of a value, of so many bits.
+fn piece_of(value: u128, piece: u32, bits: u32) -> Option<u128> {
+    Some(value >> (piece * bits) & mask(u8::try_from(bits).ok()?))
 }
 
 /// Whether two fences are in each other's scope.

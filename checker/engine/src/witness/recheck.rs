@@ -3,7 +3,7 @@
 
 use super::{Execution, Witness, turns};
 use crate::bits::{BitMatrix, EventSet, RowWriter};
-use crate::encode::goal::GoalKind;
+use crate::encode::goal::{GoalKind, is_asked};
 use crate::event::cell::Cells;
 use crate::event::{Access, Edges, EventGraph, EventId, EventKind, LocationId, TermRef, UnknownKind};
 use crate::findings::{self, FlagKind};
@@ -12,7 +12,8 @@ use crate::relation::base;
 use crate::relation::dependency::dependencies;
 use crate::relation::execution::ExactBasis;
 use fencepost_dsl::IndexVec;
-use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, BaseSet, MemoryModel, TermId};
+use fencepost_dsl::cat::memory_model::{AxiomKind, BaseRelation, BaseSet, Flag, MemoryModel, TermId};
+use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::SortedMap;
 use std::cell::OnceCell;
 
@@ -47,6 +48,16 @@ pub struct Asked {
     pub flags: Vec<TermId>,
     /// Of what says more of a pair once it is found; they cost as much each, and most executions have none.
     pub refinements: Vec<TermId>,
+}
+
+impl Asked {
+    /// Of everything that is looked for in a launch.
+    pub fn of(model: &MemoryModel, graph: &EventGraph) -> Self {
+        let (flags, refinements): (Vec<_>, Vec<_>) =
+            model.flags.iter().partition(|flag| is_asked(flag, graph));
+        let terms = |flags: Vec<&Flag>| flags.iter().map(|flag| flag.term).collect();
+        Self { flags: terms(flags), refinements: terms(refinements) }
+    }
 }
 
 /// An execution of a graph that a model allows, whatever it does wrong.
@@ -146,6 +157,20 @@ impl Allowed {
             Some(Value::Set(set)) => set.iter().map(|event| (event, event)).collect(),
             None => Vec::new(),
         }
+    }
+
+    /// What it may do wrong: the pairs of flags that are looked for, and whatever the graph asks for.
+    pub fn may_do(&self, graph: &EventGraph, model: &MemoryModel) -> Vec<GoalKind> {
+        let flags = (0..model.flags.len()).filter(|&flag| is_asked(&model.flags[flag], graph));
+        let flagged = flags.flat_map(|flag| {
+            let pairs = self.flagged(model, flag).into_iter();
+            pairs.map(move |pair| GoalKind::Flag { flag, pair })
+        });
+        let finals = graph.finals.iter().enumerate();
+        let finals =
+            finals.filter(|(_, own)| own.kind == FinalKind::Assert).map(|(at, _)| GoalKind::Final(at));
+        let obligations = (0..graph.obligations.len()).map(GoalKind::Obligation);
+        obligations.chain(flagged).chain(finals).chain([GoalKind::Deadlock]).collect()
     }
 
     fn flags(&self, model: &MemoryModel) -> &Values<EventSet, BitMatrix> {

@@ -21,7 +21,7 @@ use super::propose::proposals;
 use super::syntax::Syntax;
 use super::text::Texts;
 use super::variant::{self, Variant};
-use crate::check::replay::{self, Changed};
+use crate::check::replay::{self, Changed, Shown};
 use crate::check::{CheckError, Config, Limits, check, usual_properties};
 use crate::event::EventGraph;
 use crate::verdict::{Limit, Outcome, Property, Verdict};
@@ -34,7 +34,7 @@ use fencepost_dsl::sorted::{SortedMap, SortedSet};
 /// Single changes looked at per launch.
 const SINGLES_MAX: usize = 128;
 /// … of which so many are checked: most are known not to mend from an execution that was found.
-const CHECKED_MAX: usize = 48;
+const CHECKED_MAX: usize = 24;
 /// … of which so many are looked at more closely, if none mends everything.
 const PARTIAL_MAX: usize = 4;
 /// Changes tried beside one that mends a part, for each finding that is left.
@@ -84,7 +84,7 @@ pub fn find(
         .findings
         .iter()
         .zip(explanations)
-        .map(|(f, e)| key(job.texts.sources(), outcome, f.property, e));
+        .map(|(f, e)| key(job.texts.sources(), &outcome.graph, f.property, e));
     let keys: Vec<Key> = keys.collect();
     let truths = truths(job.program);
     let ground =
@@ -193,7 +193,7 @@ impl Search<'_> {
             let Some(changed) = self.job.texts.changed(&proposal.edits) else { continue };
             let Some(variant) = self.variant(&changed, &self.outcome.launch) else { continue };
             let is_likely = so_far.likely.iter().any(|own| own.2 == proposal);
-            let stays = if is_likely { None } else { self.replayed(&variant, target) };
+            let stays = if is_likely { None } else { self.replayed(&changed, &variant, target) };
             if let Some(stays) = stays {
                 self.tries.n += 1;
                 let is_part = self.keys.contains(&stays) && stays != self.keys[target];
@@ -288,22 +288,34 @@ impl Search<'_> {
 
     /// What is wrong with a change, if an execution that is known does the same wrong with it: the one that the change is meant
     /// for, another one that was found, or one that another change has left.
-    fn replayed(&mut self, of: &Variant, target: usize) -> Option<Key> {
+    fn replayed(&mut self, texts: &Texts, of: &Variant, target: usize) -> Option<Key> {
         let Variant { program, kernel, launch } = of;
         let kernel = &program.kernels[*kernel];
         let config = self.config_of_graph(kernel);
         let changed = Changed::new(program, kernel, launch, self.job.model, &config)?;
         let findings = &self.outcome.findings;
         let others = (0..findings.len()).filter(|&at| self.keys[at] != self.keys[target]);
+        let is_shown = |graph: &EventGraph, witness: &Witness, own: &Key| {
+            let Shown { finding, is_same } = changed.shown(graph, witness)?;
+            if is_same {
+                return Some(own.clone());
+            }
+            let explanation = crate::explain::explain(changed.graph(), self.job.model, &finding);
+            Some(key(texts.sources(), changed.graph(), finding.property, &explanation))
+        };
         for at in std::iter::once(target).chain(others) {
-            if changed.shows(&self.outcome.graph, &findings[at].witness) {
-                return Some(self.keys[at].clone());
+            let shown = is_shown(&self.outcome.graph, &findings[at].witness, &self.keys[at]);
+            if shown.is_some() {
+                return shown;
             }
         }
-        let at = self.left_over.iter().position(|left| changed.shows(&left.graph, &left.witness))?;
+        let left = self.left_over.iter().enumerate();
+        let mut shown =
+            left.filter_map(|(at, own)| Some((at, is_shown(&own.graph, &own.witness, &own.key)?)));
+        let (at, shown) = shown.next()?;
         // What one change after the other leaves is asked first.
         self.left_over[..=at].rotate_right(1);
-        Some(self.left_over[0].key.clone())
+        Some(shown)
     }
 
     /// Whether with a change each read sees what it had better see.
@@ -722,7 +734,7 @@ impl Search<'_> {
         };
         let left = outcome.findings.iter().map(|finding| {
             let explanation = crate::explain::explain(&outcome.graph, self.job.model, finding);
-            key(texts.sources(), &outcome, finding.property, &explanation)
+            key(texts.sources(), &outcome.graph, finding.property, &explanation)
         });
         let left = left.collect();
         let more = outcome.more_findings || outcome.limit.is_some();

@@ -3,8 +3,9 @@
 use super::super::explanation::Explanation;
 use super::super::subject::Subject;
 use super::edit::{Edit, Repair};
+use crate::event::EventGraph;
 use crate::findings::lifetime::NOT_CO_RESIDENT;
-use crate::verdict::{Outcome, Property};
+use crate::verdict::Property;
 use fencepost_dsl::sorted::SortedSet;
 use fencepost_dsl::{SourceMap, Span};
 
@@ -15,7 +16,7 @@ pub(super) const RESIDENCE: &str = "residence";
 pub type Key = (Property, SortedSet<String>);
 
 /// What makes a finding in these texts the same one in others.
-pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanation: &Explanation) -> Key {
+pub fn key(sources: &SourceMap, graph: &EventGraph, property: Property, explanation: &Explanation) -> Key {
     let text = |span: Span| {
         let text = sources.text(span);
         // Without the guard that compilers write before it.
@@ -27,8 +28,8 @@ pub fn key(sources: &SourceMap, outcome: &Outcome, property: Property, explanati
         format!("{operands} {}", before.matches(operands).count())
     };
     let site = |event| {
-        let site: crate::event::SiteId = outcome.graph.events[event].site?;
-        Some(text(outcome.graph.sites[site].span))
+        let site: crate::event::SiteId = graph.events[event].site?;
+        Some(text(graph.sites[site].span))
     };
     let places = match &explanation.subject {
         Subject::Race { earlier, later } | Subject::Flag { pair: (earlier, later), .. } => {

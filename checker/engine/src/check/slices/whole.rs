@@ -14,7 +14,7 @@
 use super::super::{Config, FindingKey, finding_key, property_in};
 use super::{Found, Rest};
 use crate::bits::{BitMatrix, EventSet};
-use crate::encode::goal::{GoalKind, is_asked};
+use crate::encode::goal::GoalKind;
 use crate::encode::{Encoding, Problem};
 use crate::event::cell::{Cells, add_initial_writes};
 use crate::event::{Access, EventGraph, EventId, UnknownId, UnknownKind};
@@ -24,7 +24,7 @@ use crate::witness::Execution;
 use crate::witness::interleaving::{Given, complete, interleave_ctas, interleave_or_stand};
 use crate::witness::recheck::{Allowed, Asked};
 use crate::work::{self, Work};
-use fencepost_dsl::cat::memory_model::{Flag, MemoryModel, TermId};
+use fencepost_dsl::cat::memory_model::MemoryModel;
 use fencepost_dsl::index::Id;
 use fencepost_dsl::kernel::program::FinalKind;
 use fencepost_dsl::sorted::SortedMap;
@@ -97,10 +97,7 @@ impl<'a> Whole<'a> {
     /// Adds an execution to those that are known, if it is one.
     fn add(&mut self, execution: Option<Execution>) {
         work::count(Work::Statement, self.graph.events.len());
-        let flags = self.model.flags.iter();
-        let (flags, refinements): (Vec<_>, Vec<_>) = flags.partition(|flag| is_asked(flag, &self.graph));
-        let terms = |flags: Vec<&Flag>| -> Vec<TermId> { flags.iter().map(|flag| flag.term).collect() };
-        let asked = Asked { flags: terms(flags), refinements: terms(refinements) };
+        let asked = Asked::of(self.model, &self.graph);
         let run = execution
             .and_then(|execution| Allowed::new(&self.graph, &self.cells, self.model, execution, asked).ok());
         if let Some(run) = run {
@@ -125,18 +122,7 @@ impl<'a> Whole<'a> {
     pub(super) fn does_all_in_turns(&mut self) {
         self.run();
         let Some(run) = self.runs.first() else { return };
-        let flags =
-            (0..self.model.flags.len()).filter(|&flag| is_asked(&self.model.flags[flag], &self.graph));
-        let flagged = flags.flat_map(|flag| {
-            let pairs = run.flagged(self.model, flag).into_iter();
-            pairs.map(move |pair| GoalKind::Flag { flag, pair })
-        });
-        let finals = self.graph.finals.iter().enumerate();
-        let finals =
-            finals.filter(|(_, own)| own.kind == FinalKind::Assert).map(|(at, _)| GoalKind::Final(at));
-        let obligations = (0..self.graph.obligations.len()).map(GoalKind::Obligation);
-        let claims = obligations.chain(flagged).chain(finals).chain([GoalKind::Deadlock]);
-        let claims: Vec<GoalKind> = claims.collect();
+        let claims = run.may_do(&self.graph, self.model);
         for claim in claims {
             if self.config.properties.contains(&property_in(&self.graph, self.model, &claim)) {
                 self.knows(&claim);

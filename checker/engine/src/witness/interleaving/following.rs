@@ -136,6 +136,8 @@ impl<'a> Machine<'a> {
             let hierarchy = &self.graph.hierarchy;
             let ctas: SortedSet<CtaId> = hierarchy.agents().map(|agent| hierarchy.cta_of(agent)).collect();
             ctas.into_iter().map(Turn::Cta).collect()
+        } else if self.guided.is_some() {
+            Vec::new()
         } else {
             vec![Turn::All]
         }
