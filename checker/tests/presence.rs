@@ -412,3 +412,12 @@ fn the_rank_of_an_address_is_that_of_its_cta() {
     expect(text, &[]);
     expect(&text.replace("own + peer == 1", "peer == 0"), &["assert::violated"]);
 }
+
+/// That another CTA was cancelled ends nobody's wait and starts none: who hangs then hangs for a count of its own.
+#[test]
+fn a_cancelled_cta_is_not_waited_for() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/repairs/cancelled-cta.fence");
+    let text = std::fs::read_to_string(path).expect("it is there");
+    expect(&text, &["deadlock::phase-never-completes"]);
+    expect(&text.replace("mbarrier.init [free], 2;", "mbarrier.init [free], 1;"), &[]);
+}

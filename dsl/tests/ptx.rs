@@ -289,3 +289,47 @@ fn a_copy_of_what_was_inlined_belongs_to_the_line_of_its_instruction() {
     // Of what is like none before, the one that was told last.
     assert_eq!(lines, [10, 11, 10, 11, 11]);
 }
+
+/// Two calls of one function, each of which calls another twice, in two kernels: what is told last is what is meant, and what
+/// another kernel was told is not.
+#[test]
+fn what_was_inlined_belongs_to_the_call_that_was_told_last() {
+    let call = |line: u32| {
+        format!(
+            "\t.loc 1 {line} 5\n\t.loc 2 304 9, function_name $L__a, inlined_at 1 {line} 5\n\
+             \t.loc 4 476 13, function_name $L__b, inlined_at 2 304 9\n\tbarrier.cluster.arrive;\n\
+             \t.loc 4 477 13, function_name $L__b, inlined_at 2 304 9\n\tbarrier.cluster.wait;\n"
+        )
+    };
+    let kernel = |name: &str, body: String| {
+        format!(".visible .entry {name}() {{\n\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<5>;\n{body}\tret;\n}}\n")
+    };
+    let text = format!(
+        ".version 9.0\n.target sm_90\n{}{}",
+        kernel("k", call(10) + &call(12)),
+        kernel("l", call(20) + &call(22))
+    );
+    let module = read(&text).unwrap_or_else(|error| panic!("{error:?}"));
+    let lines = module.locations.iter().filter(|own| own.chain[0].file == 4);
+    let lines: Vec<u32> = lines.filter_map(|own| own.chain.last()).map(|line| line.line).collect();
+    assert_eq!(lines, [10, 10, 12, 12, 20, 20, 22, 22]);
+}
+
+/// A copy of a loop's body behind a branch, of which only the outermost places are told.
+#[test]
+fn what_was_inlined_in_another_block_belongs_to_the_line_before_it() {
+    let inner = "\t.loc 3 201 13, function_name $L__c, inlined_at 3 219 9\n";
+    let load = |register: &str| format!("{inner}\tcp.async.cg.shared.global [%r1], [{register}], 16;\n");
+    let text = format!(
+        ".version 9.0\n.target sm_90\n.visible .entry k() {{\n\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<5>;\n\
+         \t.loc 1 10 5, function_name $L__a, inlined_at 1 43 30\n\
+         \t.loc 3 219 9, function_name $L__b, inlined_at 1 10 5\n{}\
+         $L__BB0_1:\n\t.loc 1 19 13, function_name $L__a, inlined_at 1 43 30\n{}\tret;\n}}\n",
+        load("%rd2"),
+        load("%rd3")
+    );
+    let module = read(&text).unwrap_or_else(|error| panic!("{error:?}"));
+    let lines = module.locations.iter().filter(|own| own.chain[0].line == 201);
+    let lines: Vec<u32> = lines.map(|own| own.chain[2].line).collect();
+    assert_eq!(lines, [10, 19]);
+}

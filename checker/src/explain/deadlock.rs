@@ -72,8 +72,10 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
             let mut own = graph.hierarchy.threads_of_cluster(cluster);
             !own.any(|agent| standing.iter().any(|blocked| blocked.agent == agent))
         })
+        // Nor those of which nobody waits for anything: they may as well have been cancelled.
+        .filter(|&cluster| roles.iter().any(|role| waits_for(graph, role, cluster)))
         .collect();
-    let kind = if witness.claim == GoalKind::NotResident {
+    let kind = if witness.claim == GoalKind::NotResident && !absent.is_empty() {
         &NOT_CO_RESIDENT
     } else if looks().any(|look| look.is_weak) && graph.hierarchy.launch().spa.is_some() {
         &kinds::STALE_SPIN
@@ -131,6 +133,18 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
     }
     explanation.reads = reads;
     explanation
+}
+
+/// Whether a cluster that has not started would do something that is waited for. Where nobody would, all that is known is that a
+/// thread waits, so it counts as well.
+fn waits_for(graph: &EventGraph, role: &Role, cluster: u32) -> bool {
+    let is_of_it = |agent: AgentId| graph.hierarchy.threads_of_cluster(cluster).any(|own| own == agent);
+    match &role.wait {
+        WaitFact::Memory(_, missing) => missing.is_empty() || missing.iter().any(|own| is_of_it(own.agent)),
+        WaitFact::Phase { contributors, .. } => contributors.iter().any(|own| is_of_it(own.agent)),
+        WaitFact::Barrier { missing, .. } => missing.iter().any(|&(agent, _)| is_of_it(agent)),
+        WaitFact::Grids { .. } | WaitFact::Registers { .. } => true,
+    }
 }
 
 /// Who was through the wait for a phase that came too late for others, and gave a signal behind it.

@@ -125,15 +125,28 @@ impl Place<'_> {
 pub(super) fn told(sources: &SourceMap, edit: &Edit) -> Option<String> {
     let place = Place { sources, origin: sources.origin(edit.span())? };
     match &edit.kind {
-        EditKind::Replace { span, before, after } => replaced(&place, *span, before, after),
-        EditKind::Insert { text, is_after, anchor } => inserted(&place, *anchor, *is_after, text),
+        EditKind::Replace { span, before, after } => {
+            replaced(&place, (*span, &line_and_copies(sources, *span, edit)), before, after)
+        }
+        EditKind::Insert { text, is_after, anchor } => {
+            inserted(&place, (*anchor, &line_and_copies(sources, *anchor, edit)), *is_after, text)
+        }
         EditKind::Move { .. } => None,
     }
 }
 
-fn replaced(place: &Place<'_>, span: Span, before: &str, after: &str) -> Option<String> {
+/// Where in the PTX, and how often the same is done to what the compiler has made of the line elsewhere.
+fn line_and_copies(sources: &SourceMap, span: Span, edit: &Edit) -> String {
+    let line = line_of(sources, span);
+    match edit.pieces.len() {
+        0 | 1 => line,
+        2 => format!("{line}, and in another copy of it"),
+        n => format!("{line}, and in {} other copies of it", n - 1),
+    }
+}
+
+fn replaced(place: &Place<'_>, (span, ptx): (Span, &str), before: &str, after: &str) -> Option<String> {
     let at = place.shown();
-    let ptx = line_of(place.sources, span);
     let number = after.parse::<u32>().is_ok().then(|| statement_around(place.sources, span));
     let opcode = number.and_then(|whole| whole.split_whitespace().next());
     if let Some(opcode) = opcode.filter(|_| place.is_asm()) {
@@ -170,11 +183,10 @@ fn replaced(place: &Place<'_>, span: Span, before: &str, after: &str) -> Option<
     Some(format!("{given} (in the PTX: `{after}` in place of `{before}` on {ptx})"))
 }
 
-fn inserted(place: &Place<'_>, anchor: Span, is_after: bool, text: &str) -> Option<String> {
+fn inserted(place: &Place<'_>, (anchor, ptx): (Span, &str), is_after: bool, text: &str) -> Option<String> {
     let line = place.origin.line;
     let file = &place.origin.name;
     let side = if is_after { "after" } else { "before" };
-    let ptx = line_of(place.sources, anchor);
     if is_within(place, anchor, is_after) {
         let at = place.shown();
         return Some(format!("add `{text}` right {side} {ptx}, within what the compiler has made of {at}"));

@@ -37,7 +37,8 @@ pub fn parse(text: &str, file: FileId) -> Result<Module, Diagnostic> {
         return Err(Diagnostic::new("limit::file-size", message, Span::new(file, 0, 0), "this file"));
     }
     let tokens = split(text, file)?;
-    let mut parser = Parser { text, file, tokens, at: 0, locations: Vec::new(), files: Vec::new() };
+    let mut parser =
+        Parser { text, file, tokens, at: 0, locations: Vec::new(), first_location: 0, files: Vec::new() };
     let mut module = parser.module()?;
     super::inline::calls(&mut module);
     Ok(module)
@@ -49,15 +50,22 @@ struct Parser<'t> {
     tokens: Vec<Token>,
     at: usize,
     locations: Vec<Location>,
+    /// The first one of the function that is read.
+    first_location: usize,
     files: Vec<(u32, String)>,
 }
 
-/// The opcode of the first instruction in a text, and the base of the address that it names; a `.loc` comes before it.
-fn instruction_behind(text: &str) -> (&str, &str) {
+/// The opcode of the first instruction in a text, and the bases of the addresses that it names; a `.loc` comes before it.
+fn instruction_behind(text: &str) -> (&str, Vec<&str>) {
     let is_instruction = |line: &&str| !line.is_empty() && !line.starts_with(['.', '/', '{', '}', '$']);
     let line = text.lines().skip(1).take(LINES_MAX).map(str::trim).find(is_instruction).unwrap_or("");
-    let inside = line.split_once('[').and_then(|(_, rest)| rest.split([']', '+', '-']).next());
-    (line.split_whitespace().next().unwrap_or(""), inside.unwrap_or(""))
+    let addresses = line.split('[').skip(1).filter_map(|rest| rest.split([']', '+', '-']).next());
+    (line.split_whitespace().next().unwrap_or(""), addresses.collect())
+}
+
+/// Whether another block begins in a text.
+fn has_label(text: &str) -> bool {
+    text.lines().any(|line| line.trim_end().ends_with(':') && !line.trim_start().starts_with('/'))
 }
 
 /// A value, or the first error.
@@ -352,26 +360,60 @@ impl<'t> Parser<'t> {
         Ok(Line { file: self.small()?, line: self.small()?, column: self.small()? })
     }
 
-    /// A place that was inlined says so with the place that it was inlined at, whose `.loc` stands before it: what that one
-    /// was inlined at belongs to its chain as well. Where an unrolled loop has another copy of it, that is not said again: it is
-    /// as in the copy before with the same instruction, which mostly names the same address.
+    /// A place that was inlined says so with the place that it was inlined at, whose `.loc` stands before it in the function: what
+    /// that one was inlined at belongs to its chain as well. Where an unrolled loop, or a block behind a branch, has another copy
+    /// of it, that is not said again.
     fn note_location(&mut self, offset: u32, mut chain: Vec<Line>) {
         if let [own, outer] = chain[..] {
-            let lately = |n: usize| self.locations.iter().rev().take(n);
-            let is_told = lately(1).any(|last| last.chain[0] == outer);
-            let next = |offset: u32| instruction_behind(&self.text[offset as usize..]);
-            let is_copy = |before: &&Location| {
-                !is_told && before.chain.starts_with(&[own, outer]) && next(before.offset) == next(offset)
-            };
-            let copy = lately(COPIES_MAX).find(is_copy).map(|copy| &copy.chain[2..]);
-            let above = || lately(DEPTH_MAX).find(|before| before.chain[0] == outer);
-            let around = copy.or_else(|| Some(&above()?.chain[1..]));
-            chain.extend(around.unwrap_or_default().to_vec());
+            let own_function = &self.locations[self.first_location..];
+            let around = self.around(own_function, (own, outer), offset);
+            chain.extend(around);
         }
         self.locations.push(Location { offset, chain });
     }
 
+    /// What the place is in that a place was inlined at, which the places before them in the function tell.
+    fn around(&self, before: &[Location], (own, outer): (Line, Line), offset: u32) -> Vec<Line> {
+        let from = before.len().saturating_sub(COPIES_MAX);
+        let before = &before[from..];
+        let told = before.iter().rposition(|place| place.chain[0] == outer);
+        let is_inside = |told: usize| {
+            let of_it =
+                |place: &Location| place.chain.ends_with(&before[told].chain) && place.chain[0] != own;
+            before[told + 1..].iter().all(of_it)
+        };
+        if let Some(told) = told.filter(|&told| is_inside(told)) {
+            return before[told].chain[1..].to_vec();
+        }
+        // As in the copy before with the same instruction, which mostly names the same address.
+        let next = |offset: u32| instruction_behind(&self.text[offset as usize..]);
+        let is_copy =
+            |place: &&Location| place.chain.starts_with(&[own, outer]) && next(place.offset) == next(offset);
+        if let Some(copy) = before.iter().rev().find(is_copy) {
+            return copy.chain[2..].to_vec();
+        }
+        let (Some(told), Some(last)) = (told.map(|told| &before[told]), before.last()) else {
+            return Vec::new();
+        };
+        // In another block, what comes right before it says what it is in, if that is in the same function.
+        let has_label = |from: u32, to: u32| has_label(&self.text[from as usize..to as usize]);
+        let (line, rest) = (last.chain[0], &last.chain[1..]);
+        let at = told.chain.len().checked_sub(rest.len() + 1).filter(|&at| at > 0);
+        match at {
+            Some(at)
+                if told.chain[at].file == line.file
+                    && told.chain[at + 1..] == *rest
+                    && has_label(told.offset, last.offset)
+                    && !has_label(last.offset, offset) =>
+            {
+                told.chain[1..at].iter().chain(&last.chain).copied().collect()
+            }
+            _ => told.chain[1..].to_vec(),
+        }
+    }
+
     fn function(&mut self, module: &mut Module) -> Parsed<()> {
+        self.first_location = self.locations.len();
         let is_entry = self.is_directive("entry");
         self.at += 1;
         let mut scopes = Scopes::new();

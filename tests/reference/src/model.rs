@@ -204,7 +204,7 @@ impl<'a> Model<'a> {
     }
 
     /// The write part of the atomic whose read part this is.
-    fn write_part(&self, read: usize) -> Option<usize> {
+    pub fn write_part(&self, read: usize) -> Option<usize> {
         let next = self.combination.events.get(read + 1)?;
         (self.event(read).is_read() && next.of_atomic).then_some(read + 1)
     }

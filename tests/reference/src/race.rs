@@ -13,7 +13,11 @@ pub fn races(model: &Model<'_>, cause: &Relation) -> Vec<(usize, usize)> {
             let conflict = events[a].overlaps(&events[b]) && (events[a].is_write() || events[b].is_write());
             let between_threads = events[a].thread != events[b].thread;
             let counts = conflict && (between_threads || model.edition.races_inside_threads);
-            let ordered = cause.contains(a, b) || cause.contains(b, a);
+            // An atomic is one operation (MM-42): what comes after its write comes after its read.
+            let before = |a: usize, b: usize| {
+                cause.contains(a, b) || model.write_part(a).is_some_and(|write| cause.contains(write, b))
+            };
+            let ordered = before(a, b) || before(b, a);
             if counts && !ordered && !model.ms.contains(a, b) {
                 pairs.push((a, b));
             }

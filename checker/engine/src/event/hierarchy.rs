@@ -295,6 +295,18 @@ impl Hierarchy {
         self.numbered(what, self.threads[first].cluster, first)
     }
 
+    /// How people call a warp of the launch: by its number in its CTA, and that if there are several.
+    pub fn describe_warp(&self, warp: u32) -> String {
+        let Some(first) = self.lanes_of(warp).next() else { return String::new() };
+        let number = format!("warp {}", self.threads[first].warp);
+        let launch = self.launch_of(first);
+        if launch.ctas > 1 || launch.gpus > 1 || self.grids[self.grid_of(first)].name.is_some() {
+            format!("{number} of {}", self.describe_cta(self.cta_of(first)))
+        } else {
+            number
+        }
+    }
+
     fn numbered(&self, what: &str, number: u32, member: AgentId) -> String {
         let grid = &self.grids[self.grid_of(member)];
         let mut text = format!("{what} {number}");

@@ -38,19 +38,20 @@ pub enum Group {
 impl Group {
     /// As a reader knows it.
     pub fn name(self, hierarchy: &Hierarchy) -> String {
+        let of = |warp: u32| hierarchy.describe_warp(warp);
         match self {
             Self::Cta(cta, id) => format!("barrier {id} of {}", hierarchy.describe_cta(cta)),
             Self::Instance(cta, instance, _) => {
                 format!("instance {instance} of the barrier of {}", hierarchy.describe_cta(cta))
             }
             Self::Cluster(cluster) => format!("the cluster barrier of cluster {cluster}"),
-            Self::Election(warp, mask) => format!("`elect.sync` of warp {warp} with mask {mask:#x}"),
+            Self::Election(warp, mask) => format!("`elect.sync` of {} with mask {mask:#x}", of(warp)),
             Self::Exchange(warp, mask, kind) => {
-                format!("`{}` of warp {warp} with mask {mask:#x}", kind.name())
+                format!("`{}` of {} with mask {mask:#x}", kind.name(), of(warp))
             }
-            Self::Registers(warp) => format!("`setmaxnreg` of warp {warp}"),
-            Self::Collective(warp, _) => format!("an instruction of the whole warp {warp}"),
-            Self::Warp(warp, mask) => format!("the warp barrier of warp {warp} with mask {mask:#x}"),
+            Self::Registers(warp) => format!("`setmaxnreg` of {}", of(warp)),
+            Self::Collective(warp, _) => format!("an instruction of the whole {}", of(warp)),
+            Self::Warp(warp, mask) => format!("the warp barrier of {} with mask {mask:#x}", of(warp)),
         }
     }
 }

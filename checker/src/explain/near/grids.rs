@@ -16,7 +16,7 @@ pub fn near(search: &Search<'_>, way: &Way<'_, '_>) -> Vec<Near> {
         return Vec::new();
     }
     let wait = executed(search, GridEvent::Wait).find(|&wait| grid(wait) == grid(second));
-    let through = not_waited_for(search, grid(first)).filter(|&(next, _)| Some(next) != grid(second));
+    let through = not_waited_for(search, grid(first)).filter(|&(next, _)| Some(next) < grid(second));
     let trigger = trigger(search, first);
     let reasons = vec![Reason::Overlapping { first, second, wait, trigger, through }];
     vec![Near::new((first, second), Relaxed::Grid, reasons)]

@@ -68,6 +68,10 @@ impl Rows<'_> {
             return if exists { TensorLink::FenceBefore } else { TensorLink::EndUnused };
         }
         if !leads(&anchors, &starts) {
+            // Something leads on from before the fence.
+            if leads(&ends, &starts) {
+                return TensorLink::FenceBefore;
+            }
             let commits = anchors.iter().flat_map(|&anchor| self.starts(anchor));
             let is_late = |commit: EventId| starts.iter().any(|&start| order.contains(start, commit));
             let is_all_late =

@@ -8,10 +8,11 @@
 
 use super::super::reads::ReadFact;
 use super::super::reason::Reason;
+use super::super::subject::Subject;
 use super::ground::{Ground, Proposal};
 use super::order::looked_at;
 use super::places::{before, insert, names};
-use super::syntax::{Instruction, Memory};
+use super::syntax::{Instruction, Memory, NodeKind};
 use crate::event::{Access, AgentId, AtomicClass, EventGraph, EventId, EventKind, LocationId};
 use fencepost_dsl::Span;
 use fencepost_dsl::kernel::isa::strength::is_sem;
@@ -79,7 +80,15 @@ fn filled(ground: &Ground<'_>) -> Vec<(u32, EventId, EventId)> {
         _ => None,
     });
     let is_first = |fact: &&ReadFact| fact.source.is_none_or(|source| graph.events[source].agent.is_none());
-    let early = ground.explanation.reads.iter().filter(is_first);
+    // What is read again and again has its wait, and what is claimed of its value is claimed of data, which may well be what was
+    // there at first.
+    let is_claimed = matches!(ground.explanation.subject, Subject::Assertion { .. });
+    let is_loop = |&node: &usize| ground.syntax.nodes[node].kind == NodeKind::Loop;
+    let is_again = |fact: &&ReadFact| {
+        ground.place(fact.read).is_some_and(|node| ground.syntax.ancestors(node).iter().any(is_loop))
+    };
+    let early =
+        ground.explanation.reads.iter().filter(|fact| !(is_claimed && is_again(fact))).filter(is_first);
     let early = early.filter_map(|fact| Some((ELSEWHERE, fact.missed?, fact.read)));
     wiped.chain(early).filter(|&(_, fills, second)| is_strong(fills) && is_strong(second)).collect()
 }

@@ -4,9 +4,11 @@
 //! no place for it. What is changed is the PTX: opcodes, what a wait leaves pending, and statements that order or complete.
 //! Cannot: change who does what, or in which order; that is for the source.
 
-use super::edit::{Edit, EditKind};
+use super::edit::{Edit, EditKind, Piece, do_the_same};
 use super::ground::{Ground, Proposal};
+use super::parts::Gap;
 use super::places::runners;
+use super::syntax::Instruction;
 use crate::event::AgentId;
 use fencepost_dsl::kernel::isa::form_of;
 use fencepost_dsl::sorted::SortedSet;
@@ -41,15 +43,70 @@ pub fn restrict(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
             is_one(ground, edit)
         })
     });
-    // What was put in within a line may be the same now.
-    let mut known: Vec<Vec<Edit>> = Vec::new();
-    found.retain(|proposal| {
-        let is_new = !known.contains(&proposal.edits);
-        if is_new {
-            known.push(proposal.edits.clone());
+}
+
+/// Changes a line of the source wherever the compiler has made something of it.
+pub fn widen(ground: &Ground<'_>, found: &mut Vec<Proposal>) {
+    if ground.syntax.compiled.is_empty() {
+        return;
+    }
+    let are_there = runners(ground.graph(), |_| true);
+    for proposal in found.iter_mut() {
+        for edit in &mut proposal.edits {
+            let copies = copies(ground, &are_there, edit);
+            edit.pieces.extend(copies);
+            edit.pieces.sort_by_key(|piece| (piece.span.file, piece.span.start));
+            edit.pieces.dedup();
         }
-        is_new
-    });
+        // Two copies that were to be changed together are one change.
+        let mut own: Vec<Edit> = Vec::new();
+        for edit in std::mem::take(&mut proposal.edits) {
+            if own.iter().all(|known| known.pieces != edit.pieces) {
+                own.push(edit);
+            }
+        }
+        proposal.edits = own;
+    }
+    // What was put in within a line, or beside copies of one, may be the same now.
+    let mut known: Vec<Proposal> = Vec::new();
+    for proposal in found.drain(..) {
+        match known.iter_mut().find(|known| do_the_same(&known.edits, &proposal.edits)) {
+            Some(known) => known.rank = known.rank.min(proposal.rank),
+            None => known.push(proposal),
+        }
+    }
+    *found = known;
+}
+
+/// What a change does to the other copies of the line of the source that it changes: who follows it changes the line.
+fn copies(ground: &Ground<'_>, are_there: &SortedSet<AgentId>, edit: &Edit) -> Vec<Piece> {
+    let sources = ground.texts.sources();
+    let compiled = ground.syntax.compiled.iter().find(|compiled| compiled.file == edit.span().file);
+    let Some(compiled) = compiled else { return Vec::new() };
+    match &edit.kind {
+        EditKind::Insert { text, is_after, anchor } => {
+            let all = compiled.copies_of_gap((*anchor, *is_after));
+            let divides = |&gap: &Gap| {
+                let spans: Vec<Span> = compiled.run_with(gap).collect();
+                divides(ground, are_there, text, &spans)
+            };
+            let pieces = |(anchor, is_after): Gap| Edit::insert(sources, anchor, is_after, text).pieces;
+            if all.iter().any(divides) { Vec::new() } else { all.into_iter().flat_map(pieces).collect() }
+        }
+        EditKind::Replace { span, before, after } => {
+            let is_it = |own: &&Instruction| own.opcode_span == *span || own.operands.contains(span);
+            let Some(own) = ground.syntax.instructions.iter().find(is_it) else { return Vec::new() };
+            let place = own.operands.iter().position(|operand| operand == span);
+            let there = |copy: Span| {
+                // Without the semicolon.
+                let copy = ground.syntax.instructions.iter().find(|own| copy.holds(own.span))?;
+                let span = place.map_or(Some(copy.opcode_span), |at| copy.operands.get(at).copied())?;
+                (sources.text(span) == before).then(|| Piece { span, text: after.clone() })
+            };
+            compiled.copies_of(own.span).into_iter().filter_map(there).collect()
+        }
+        EditKind::Move { .. } => Vec::new(),
+    }
 }
 
 /// Whether a barrier is one that some of those who have to meet there do not come to, as far as is known of who runs the

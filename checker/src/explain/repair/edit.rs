@@ -205,7 +205,7 @@ pub fn do_the_same(some: &[Edit], others: &[Edit]) -> bool {
         (EditKind::Replace { span, after, .. }, EditKind::Replace { span: place, after: text, .. }) => {
             span == place && without_brackets(after) == without_brackets(text)
         }
-        _ => a == b,
+        _ => a.pieces == b.pieces,
     };
     some.len() == others.len() && some.iter().zip(others).all(|(a, b)| is_same(a, b))
 }

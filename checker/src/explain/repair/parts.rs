@@ -45,6 +45,8 @@ struct Part {
     jumps: bool,
     /// Whether it acts whenever control gets there.
     always_acts: bool,
+    /// The opcode of one that acts.
+    opcode: Option<String>,
     kind: PartKind,
 }
 
@@ -74,7 +76,7 @@ impl Compiled {
         let mut parts: Vec<Part> = Vec::new();
         let mut begins = true;
         for item in &entry.body {
-            let part = |span: Span, kind: PartKind, (jumps, always_acts): (bool, bool)| {
+            let part = |span: Span, kind: PartKind, opcode: Option<String>, (jumps, always_acts)| {
                 let origin = sources.origin(span);
                 let line = origin.map(|origin| (origin.name.clone(), origin.line));
                 Part {
@@ -83,12 +85,13 @@ impl Compiled {
                     is_called: origin.is_some_and(|origin| origin.is_called),
                     jumps,
                     always_acts,
+                    opcode,
                     kind,
                 }
             };
             match item {
                 Item::Label(name) => {
-                    parts.push(part(name.span, PartKind::Label, (false, false)));
+                    parts.push(part(name.span, PartKind::Label, None, (false, false)));
                     begins = true;
                 }
                 Item::Targets { .. } => {}
@@ -108,7 +111,8 @@ impl Compiled {
                         each(span, own, begins);
                     }
                     begins = jumps || begins && !acts;
-                    parts.push(part(span, kind, (jumps, acts && own.guard.is_none())));
+                    let opcode = (kind == PartKind::Acts).then(|| own.opcode.text.clone());
+                    parts.push(part(span, kind, opcode, (jumps, acts && own.guard.is_none())));
                 }
             }
         }
@@ -180,6 +184,50 @@ impl Compiled {
             .find(|gap| gap.1 == is_after)
             .or(gaps.first().copied())
             .unwrap_or((span, is_after))
+    }
+
+    /// The parts of a run that act.
+    fn acting(&self, run: &Range<usize>) -> impl Iterator<Item = &Part> {
+        self.parts[run.clone()].iter().filter(|part| part.opcode.is_some())
+    }
+
+    /// Other runs in which the compiler has made the same of the same line: of a loop that it has unrolled, or a function that is
+    /// called several times.
+    fn copies(&self, own: &Range<usize>) -> impl Iterator<Item = &Range<usize>> {
+        let made = |run: &Range<usize>| -> Vec<&str> {
+            self.acting(run).filter_map(|part| part.opcode.as_deref()).collect()
+        };
+        let (line, of_it) = (self.line_of(own), made(own));
+        let is_one = move |run: &&Range<usize>| {
+            *run != own && line.is_some() && self.line_of(run) == line && made(run) == of_it
+        };
+        self.runs.iter().filter(is_one)
+    }
+
+    fn run_of(&self, span: Span) -> Option<usize> {
+        let part = self.part_at(span)?;
+        self.runs.iter().position(|run| run.contains(&part))
+    }
+
+    /// The same instruction in each other copy of its line.
+    pub fn copies_of(&self, span: Span) -> Vec<Span> {
+        let Some(own) = self.run_of(span).map(|at| &self.runs[at]) else { return Vec::new() };
+        let at = self.acting(own).position(|part| part.span.holds(span));
+        let copies = at.into_iter().flat_map(|at| self.copies(own).map(move |run| (at, run)));
+        copies.filter_map(|(at, run)| Some(self.acting(run).nth(at)?.span)).collect()
+    }
+
+    /// The same place beside each other copy of the line that it is beside.
+    pub fn copies_of_gap(&self, (span, is_after): Gap) -> Vec<Gap> {
+        let own = self.run_of(span).map(|at| &self.runs[at]);
+        let Some(own) = own.filter(|own| self.acting(own).next().is_some()) else { return Vec::new() };
+        let is_label = |&at: &usize| self.parts[at].kind == PartKind::Label;
+        let edge = |run: &Range<usize>| {
+            let mut parts = run.clone().filter(|at| !is_label(at));
+            let part = if is_after { parts.next_back() } else { parts.next() };
+            part.map(|part| self.at_edge((self.parts[part].span, is_after)))
+        };
+        self.copies(own).filter_map(edge).collect()
     }
 
     /// Places near a part, with how unlikely each is.

@@ -52,6 +52,7 @@ pub fn proposals(ground: &Ground<'_>) -> Vec<Proposal> {
     moved_instead(ground, &mut found);
     compiled::restrict(ground, &mut found);
     rows::propose(ground, &mut found);
+    compiled::widen(ground, &mut found);
     let is_open = |proposal: &Proposal| {
         let mut pieces = proposal.edits.iter().flat_map(|edit| &edit.pieces);
         !proposal.edits.is_empty() && pieces.all(|piece| !ground.texts.is_library(piece.span.file))

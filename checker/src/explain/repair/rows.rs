@@ -35,7 +35,7 @@ mod rank {
     /// Two of them.
     pub(super) const WORDS: u32 = 34;
     /// Fewer groups left pending.
-    pub(super) const PENDING: u32 = 12;
+    pub(super) const PENDING: u32 = 6;
     /// What a rule asks for that was broken.
     pub(super) const TOLD: u32 = 2;
     /// What the reason names.
@@ -277,6 +277,8 @@ fn base(ground: &Ground<'_>, form: &Form, statement: &str) -> Option<u32> {
         // What goes wrong between the warps as well a warp's barrier does not mend.
         "bar.warp.sync" if pairs.iter().any(|&pair| is_among_warps(ground, pair)) => 6,
         "bar.sync" if same_warp => 4,
+        // That what was stored from may be used again is mostly all that is asked.
+        _ if statement.starts_with("cp.async.bulk.wait_group ") => 4,
         _ => 3,
     };
     if is_told {
