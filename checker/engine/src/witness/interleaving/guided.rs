@@ -62,7 +62,7 @@ fn is_chosen(kind: &UnknownKind) -> bool {
 }
 
 impl Machine<'_> {
-    /// Lets whose turn is next do a step; `None` inside if nobody can.
+    /// Lets whose turn is next do a step, where turns are wished for; whether anybody can.
     pub(super) fn next_step(&mut self, threads: &mut SortedMap<AgentId, VecDeque<EventId>>) -> Option<bool> {
         let Some(guided) = &self.guided else { return Some(false) };
         let fronts = threads.iter().filter_map(|(&agent, events)| Some((*events.front()?, agent)));
