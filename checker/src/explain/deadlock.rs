@@ -138,7 +138,7 @@ pub fn explain(graph: &EventGraph, witness: &Witness) -> Explanation {
 /// Whether a cluster that has not started would do something that is waited for. Where nobody would, all that is known is that a
 /// thread waits, so it counts as well.
 fn waits_for(graph: &EventGraph, role: &Role, cluster: u32) -> bool {
-    let is_of_it = |agent: AgentId| graph.hierarchy.threads_of_cluster(cluster).any(|own| own == agent);
+    let is_of_it = |agent: AgentId| graph.hierarchy.cluster_of(agent) == cluster;
     match &role.wait {
         WaitFact::Memory(_, missing) => missing.is_empty() || missing.iter().any(|own| is_of_it(own.agent)),
         WaitFact::Phase { contributors, .. } => contributors.iter().any(|own| is_of_it(own.agent)),

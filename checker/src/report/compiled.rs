@@ -135,13 +135,18 @@ pub(super) fn told(sources: &SourceMap, edit: &Edit) -> Option<String> {
     }
 }
 
-/// Where in the PTX, and how often the same is done to what the compiler has made of the line elsewhere.
+/// Where in the PTX, with the copies.
 fn line_and_copies(sources: &SourceMap, span: Span, edit: &Edit) -> String {
-    let line = line_of(sources, span);
+    format!("{}{}", line_of(sources, span), copies(edit))
+}
+
+/// How often the same is done to what the compiler has made of the line elsewhere.
+pub(super) fn copies(edit: &Edit) -> String {
     match edit.pieces.len() {
-        0 | 1 => line,
-        2 => format!("{line}, and in another copy of it"),
-        n => format!("{line}, and in {} other copies of it", n - 1),
+        _ if matches!(edit.kind, EditKind::Move { .. }) => String::new(),
+        0 | 1 => String::new(),
+        2 => ", and in another copy of it".to_owned(),
+        n => format!(", and in {} other copies of it", n - 1),
     }
 }
 

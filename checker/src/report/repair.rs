@@ -87,6 +87,11 @@ impl Words<'_> {
         if let Some(told) = compiled::told(self.case.sources, edit) {
             return told;
         }
+        self.in_the_text(edit) + &compiled::copies(edit)
+    }
+
+    /// As a change of the text that was read.
+    fn in_the_text(&self, edit: &Edit) -> String {
         match &edit.kind {
             EditKind::Replace { span, after, .. } if after.is_empty() => {
                 format!("leave out {}", self.statement(*span))

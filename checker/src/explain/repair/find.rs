@@ -286,8 +286,8 @@ impl Search<'_> {
         }
     }
 
-    /// What is wrong with a change, if an execution that is known does the same wrong with it: the one that the change is meant
-    /// for, another one that was found, or one that another change has left.
+    /// What is wrong with a change, if an execution that is known, or a run like it, does something wrong with it: the one that
+    /// the change is meant for, another one that was found, or one that another change has left.
     fn replayed(&mut self, texts: &Texts, of: &Variant, target: usize) -> Option<Key> {
         let Variant { program, kernel, launch } = of;
         let kernel = &program.kernels[*kernel];
