@@ -248,3 +248,103 @@ fn rounds_of_ctas_agree() {
         })
     });
 }
+
+/// A wait in which one thread looks, and tells the others by a word of shared memory.
+fn told(numbers: &mut Numbers) -> String {
+    let around = Around::random(numbers);
+    let reader = numbers.of(&["tid == 0", "tid == 0", "tid == 0", "tid == 1"]);
+    let look = numbers.of(&[
+        "ld.acquire.gpu.global.u32 [flag]",
+        "ld.acquire.gpu.global.u32 [flag]",
+        "ld.relaxed.gpu.global.u32 [flag]",
+        "atom.acq_rel.gpu.global.cas.b32 [flag], 1, 3",
+    ]);
+    let says = numbers.of(&["f", "f", "f + 1", "f | 0x10"]);
+    let leaves = match says {
+        "f + 1" => "s == 2",
+        "f | 0x10" => "s == 0x11",
+        _ => numbers.of(&["s == 1", "s == 1", "s != 0"]),
+    };
+    // Each of these may be missing, or be something that does not do.
+    let barrier = |numbers: &mut Numbers| {
+        numbers.of(&["bar.sync 1;", "bar.sync 1;", "bar.sync 1;", "bar.sync 1;", "bar.warp.sync 3;", ""])
+    };
+    let before = numbers.of(&[
+        "",
+        "",
+        "if tid == 1 { st.weak.shared.u32 [word], 4; }",
+        "st.weak.shared.u32 [word], 1;",
+    ]);
+    let first = numbers.of(&[
+        "",
+        "",
+        "",
+        "let w = ld.weak.shared.u32 [word];",
+        "if s == 9 { st.weak.shared.u32 [word], 1; }",
+    ]);
+    let second = numbers.of(&[
+        "",
+        "",
+        "",
+        "if tid == 1 { st.weak.shared.u32 [word], 1; }",
+        "let u = ld.weak.shared.u32 [word];",
+    ]);
+    let third = numbers.of(&["", "", "", "assert s < 2;", "t = t + 1; assert t < 3;", "if s == 2 { exit; }"]);
+    let behind = numbers.of(&[
+        "",
+        "",
+        "let z = ld.weak.shared.u32 [word]; assert z == s;",
+        "if tid == 1 { st.weak.shared.u32 [word], 5; }",
+        "bar.sync 1; if tid == 1 { st.weak.shared.u32 [word], 5; } bar.sync 1; let z = ld.weak.shared.u32 [word]; assert z == 5;",
+    ]);
+    let (b1, b2, b3) = (barrier(numbers), barrier(numbers), numbers.of(&["", "", "", "bar.sync 1;"]));
+    let text = around.kernel(&format!(
+        "        var s: u32 = 0;\n        var t: u32 = 0;\n        {before}\n        loop {{\n            {first}\n            {b1}\n            \
+         if {reader} {{ let f = {look}; st.weak.shared.u32 [word], {says}; }}\n            {second}\n            {b2}\n            \
+         s = ld.weak.shared.u32 [word];\n            {third}\n            {b3}\n            if {leaves} {{ break; }}\n        }}\n        \
+         {behind}\n"
+    ));
+    if around.launch.contains("lanes: 1") { text.replace("bar.warp.sync 3", "bar.warp.sync 1") } else { text }
+}
+
+#[test]
+fn what_is_told_in_rounds_of_ctas_agrees() {
+    let features = [
+        ("a lock", "cas"),
+        ("no barrier before", "loop {\n            \n            \n"),
+        ("a read behind", "let z"),
+        ("two tellers", "if tid == 1 { st.weak.shared.u32 [word], 1; }\n"),
+    ];
+    let results =
+        ["violated", "proved", "a hang", "no hang", "bounded when counted", "violated, and counted"];
+    let plan = Plan { n_programs: 200, first_seed: 0, salt: 93, n_memory_max: 0, progress: false };
+    let suite = Suite { set_aside_max: 20, ..Suite::new("told", plan, &features, &results) };
+    suite.run("", |plan| {
+        run_over(plan, any::<u64>, |&number, _, counts: &mut Counts| {
+            let text = told(&mut Numbers(number));
+            let pair = [(Treatment::FORWARDED, 4), (Treatment::CTA_ROUNDS, 6)]
+                .map(|(treatment, unroll_max)| outcome(&text, treatment, unroll_max));
+            let Some([together, counted]) = both(pair, counts) else { return Ok(()) };
+            counts.add_features(&text, &features);
+            counts.add("violated", together.verdict == Verdict::Violated);
+            counts.add("proved", together.verdict == Verdict::Proved);
+            counts.add(
+                "bounded when counted",
+                together.open_loops.is_empty() && !counted.open_loops.is_empty(),
+            );
+            for (&(property, together), &(_, counted)) in together.properties.iter().zip(&counted.properties)
+            {
+                let is_hidden = together == Verdict::Proved && counted == Verdict::Violated;
+                let is_invented = together == Verdict::Violated && counted == Verdict::Proved;
+                if property != Property::Reachable && (is_hidden || is_invented) {
+                    return Err(format!("{}: {together:?}, counted {counted:?}\n{text}", property.name()));
+                }
+                let is_violated = together == Verdict::Violated;
+                counts.add("a hang", property == Property::Deadlock && is_violated);
+                counts.add("no hang", property == Property::Deadlock && together == Verdict::Proved);
+                counts.add("violated, and counted", is_violated && counted == Verdict::Violated);
+            }
+            Ok(())
+        })
+    });
+}

@@ -135,6 +135,7 @@ fn each_weaker_instruction_is_found() {
         ),
         ("histogram", (41, "bar.sync \t0;", ""), "race::uniform", "bar.sync 0;"),
         ("histogram", (74, "bar.sync \t0;", ""), "race::uniform", "bar.sync 0;"),
+        ("triton_split_k", (358, "acq_rel.gpu.cas", "relaxed.gpu.cas"), "race::uniform", ""),
         ("split_k", (97, "bar.sync \t0;", ""), "race::uniform", ""),
         ("split_k", (109, "fence.acq_rel.gpu;", ""), "race::uniform", "red.release.gpu"),
         ("split_k", (110, "%r16;", "0;"), "deadlock::spin-never-ends", ""),

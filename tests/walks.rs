@@ -1,10 +1,13 @@
 //! Loops that go on from one word to the next and stay at one until it is there: a round that leaves registers as they were is
 //! without effect, one that goes on is not. Random ones, taken for waits and unwound.
 //!
+//! And loops that poll while registers hand values to one another: what a round leaves in one may be read behind the loop in
+//! another.
+//!
 //! And arrivals that make up for one more that is pending (`cp.async.mbarrier.arrive`): phases that are counted, and the order of
 //! all operations.
 //!
-//! `FENCEPOST_WALKS_PROGRAMS=N` and `FENCEPOST_RAISED_PROGRAMS=N` run N kernels, `…_SEED=S` others.
+//! `FENCEPOST_WALKS_PROGRAMS=N`, `FENCEPOST_CHAINS_PROGRAMS=N` and `FENCEPOST_RAISED_PROGRAMS=N` run N kernels, `…_SEED=S` others.
 
 use fencepost::check::{Config, check};
 use fencepost::encode::Treatment;
@@ -73,6 +76,133 @@ fn outcome(text: &str, treatment: Treatment) -> Result<Outcome, fencepost::check
     let kernel = &program.kernels[0];
     let with = Config { unroll_max: 8, budget: 400_000_000, ..config(treatment) };
     check(&program, kernel, &kernel.launches[0], &model(&[]), &with)
+}
+
+/// A poll whose rounds hand on values from register to register.
+fn chain(numbers: &mut Numbers) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for _ in 0..1 + numbers.below(4) {
+        lines.push(numbers.of(&[
+            "x = y;",
+            "z = x;",
+            "z = y;",
+            "y = x;",
+            "x = x + 1;",
+            "y = y + 1;",
+            "y = 5;",
+            "y = ld.relaxed.gpu.u32 [other];",
+            "if v == 0 { x = y; }",
+            "if x == 1 { z = 3; }",
+        ]));
+    }
+    let load = numbers.of(&["ld.acquire.gpu", "ld.acquire.gpu", "ld.relaxed.gpu"]);
+    let (head, test) = if numbers.below(3) == 0 {
+        (format!("while ({load}.u32 [flag]) == 0 {{"), None)
+    } else {
+        ("loop {".to_owned(), Some(numbers.below(lines.len() as u64 + 1)))
+    };
+    let mut round = format!("            v = {load}.u32 [flag];\n");
+    for (at, line) in (0..).zip(lines.iter().copied().chain([""])) {
+        if test == Some(at) {
+            round += "            if v == 1 { break; }\n";
+        }
+        round += &format!("            {line}\n");
+    }
+    let behind = numbers.of(&[
+        "assert x < 2;",
+        "assert z == 0;",
+        "assert y < 2;",
+        "if z == 1 { st.weak.u32 [data], 9; }",
+        "st.weak.u32 [cell[x & 3]], 1;",
+        "if y < 2 { let d = ld.weak.u32 [data]; }",
+        "let d = ld.weak.u32 [data]; assert d == 7;",
+    ]);
+    format!(
+        "kernel k {{
+    launch {{ ctas: 2, lanes: 1, cooperative: true }}
+    global flag: u32 = 0;
+    global other: u32 = 0;
+    global data: u32 = 0;
+    global cell[4]: u32 = 0;
+    if ctaid == 0 {{
+        st.weak.u32 [data], 7;
+        st.relaxed.gpu.u32 [other], 7;
+        st.release.gpu.u32 [flag], 1;
+    }} else {{
+        var v: u32 = 0;
+        var x: u32 = 0;
+        var y: u32 = 0;
+        var z: u32 = 0;
+        {head}
+{round}        }}
+        {behind}
+    }}
+    final {{ assert [cell[0]] + [cell[1]] < 2; }}
+}}
+"
+    )
+}
+
+/// As compilers write it: what is read behind the loop is another register than the one that goes round.
+#[test]
+fn a_count_of_polls_is_read_where_it_is_handed_on() {
+    for (round, claim) in [
+        ("n = n + 1; m = n; if ld.acquire.gpu.u32 [flag] == 1 { break; }", "m == 1"),
+        ("m = n; n = 5; if ld.acquire.gpu.u32 [flag] == 1 { break; }", "m == 0"),
+        ("m = n; if ld.acquire.gpu.u32 [flag] == 1 { break; } n = 1;", "m == 0"),
+        ("m = n; n = ld.relaxed.gpu.u32 [other]; if ld.acquire.gpu.u32 [flag] == 1 { break; }", "m == 0"),
+    ] {
+        let text = format!(
+            "kernel k {{
+    launch {{ ctas: 2, lanes: 1, cooperative: true }}
+    global flag: u32 = 0;
+    global other: u32 = 0;
+    if ctaid == 0 {{
+        st.relaxed.gpu.u32 [other], 7;
+        st.release.gpu.u32 [flag], 1;
+    }} else {{
+        var n: u32 = 0;
+        var m: u32 = 0;
+        loop {{ {round} }}
+        assert {claim};
+    }}
+}}
+"
+        );
+        let found = outcome(&text, Treatment::DEFAULT).expect("it is checked");
+        assert_eq!(found.verdict, Verdict::Violated, "{text}");
+    }
+}
+
+#[test]
+fn registers_that_hand_on_values_agree() {
+    let features = [("a chain", "x = y;"), ("a count", "y + 1"), ("a test first", "while (")];
+    let results = ["violated", "proved", "bounded when unwound", "violated, and unwound"];
+    let plan = Plan { n_programs: 200, first_seed: 0, salt: 79, n_memory_max: 0, progress: false };
+    let suite = Suite { set_aside_max: 10, ..Suite::new("chains", plan, &features, &results) };
+    suite.run("", |plan| {
+        run_over(plan, any::<u64>, |&number, _, counts: &mut Counts| {
+            let text = chain(&mut Numbers(number));
+            let pair = [Treatment::DEFAULT, Treatment::UNWOUND].map(|treatment| outcome(&text, treatment));
+            let Some([waited, unwound]) = both(pair, counts) else { return Ok(()) };
+            counts.add_features(&text, &features);
+            counts.add("violated", waited.verdict == Verdict::Violated);
+            counts.add("proved", waited.verdict == Verdict::Proved);
+            counts
+                .add("bounded when unwound", waited.open_loops.is_empty() && !unwound.open_loops.is_empty());
+            for (&(property, waited), &(_, unwound)) in waited.properties.iter().zip(&unwound.properties) {
+                let is_hidden = waited == Verdict::Proved && unwound == Verdict::Violated;
+                if property != Property::Reachable && is_hidden {
+                    return Err(format!("{}: {waited:?}, unwound {unwound:?}\n{text}", property.name()));
+                }
+                counts.add(
+                    "violated, and unwound",
+                    waited == Verdict::Violated && unwound == Verdict::Violated,
+                );
+            }
+            Ok(())
+        })
+    });
 }
 
 #[test]

@@ -148,6 +148,11 @@ fn variants(model: &Model, effect: Effect) -> impl Iterator<Item = &Variant> {
     model.resolved.described.iter().filter(move |variant| is_plain && variant.effect == effect)
 }
 
+/// What part of what a proof took asking for each of its assumptions may take.
+const ASSUMPTION_SHARE: u64 = 2;
+/// The same at least, in steps.
+const ASSUMPTION_MIN: u64 = 50_000_000;
+
 /// What a proof takes for granted: the variants of the model that order less, under which it is none.
 fn assumptions(
     program: &Program,
@@ -166,7 +171,11 @@ fn assumptions(
             continue;
         }
         let Some(narrower) = model.with(variant) else { continue };
-        let config = Config { limits: Limits { findings_max: 1, ..config.limits }, ..config.clone() };
+        // With less order less is known from the start: where that takes much longer than the proof, it is not known whether that
+        // would be one.
+        let worth = (outcome.statistics.steps / ASSUMPTION_SHARE).max(ASSUMPTION_MIN);
+        let limits = Limits { findings_max: 1, ..config.limits };
+        let config = Config { limits, budget: config.budget.min(worth), ..config.clone() };
         if check(program, kernel, &outcome.launch, &narrower, &config)?.verdict == Verdict::Violated {
             found.push(variant.clone());
         }

@@ -29,6 +29,7 @@ mod past;
 mod same_store;
 mod spa;
 mod statement;
+mod told;
 mod wait;
 
 pub use crate::synchronization::mbarrier::MbarrierEncoding;

@@ -63,6 +63,8 @@ impl Roles {
             bound: side.unroll,
             max_events: side.max_events,
             allowance,
+            // Threads that are told what one of them has seen go the same way.
+            forwarding: true,
             ..UnrollOptions::default()
         };
         let graph = unroll(side.program, side.kernel, side.launch, &options)?;

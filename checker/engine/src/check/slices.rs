@@ -102,6 +102,16 @@ const REST_MIN: u64 = 30_000_000;
 /// Slices that go wrong, nobody knows why, before all are given up.
 const HINTS_MAX: usize = 2;
 
+/// What looking at slices takes, in pairs of events, from where on it is asked whether others take less.
+const COST_MIN: usize = 4_000_000;
+/// How many times less slices around places have to take to be looked at instead: some of them are made twice.
+const TIMES_THE_COST: usize = 8;
+
+/// What looking at slices takes: that grows with the square of their events.
+fn cost(pieces: &[Piece]) -> usize {
+    pieces.iter().map(|piece| piece.kept.len() * piece.kept.len()).sum()
+}
+
 /// Events up to which a launch is unrolled.
 pub(super) fn events_max(launch: &Launch, config: &Config) -> usize {
     let whole = config.limits.events_max;
@@ -174,6 +184,14 @@ pub(super) fn look_at(
     if pieces.is_none() && (is_by_place || is_large) {
         is_wide = true;
         pieces = plan.pieces_by_place(&wide);
+    }
+    if let Some(around_threads) = &pieces
+        && cost(around_threads) > COST_MIN
+        && let Some(around_places) = plan.pieces_by_place(&wide)
+        && cost(&around_places).saturating_mul(TIMES_THE_COST) < cost(around_threads)
+    {
+        is_wide = true;
+        pieces = Some(around_places);
     }
     let Some(pieces) = pieces else {
         let rest = run.rest.unwrap_or_else(|| Rest::of(allowance));
@@ -489,7 +507,7 @@ impl<'a> Run<'a> {
         let mut widens = is_wide.then_some(false);
         let mut n_open = 0;
         while at < pieces.len() && !self.has_enough() {
-            let has_all = widens == Some(false) && !pieces[at].is_bare();
+            let has_all = widens == Some(false) && !pieces[at].may_grow();
             let then = if has_all { Then::Whole } else { Then::Wider };
             if self.is_fine(&pieces[at], then)? {
                 at += 1;

@@ -27,9 +27,13 @@ pub struct Piece {
     pub pair: Option<(EventId, EventId)>,
     /// The threads whose slices would be the same but for names.
     pub alike: Vec<AgentId>,
-    /// If it is bare, what it is made of, and what those that are alike are: with more of the surroundings of their threads each
-    /// could be made again. It has nobody but those it is about, and of values and guards only what is about them.
+    /// Who is there besides those it is about.
+    pub surroundings: Surroundings,
+    /// If there may be more, what it is made of, and what those that are alike are: with more of the surroundings of their threads
+    /// each could be made again.
     pub cores: Vec<Core>,
+    /// Threads that do what it depends on, and are not here.
+    pub lacking: SortedSet<AgentId>,
     pub about: About,
     /// Whose ends count for what is asked of the end.
     pub ending: SortedSet<AgentId>,
@@ -87,6 +91,28 @@ impl Places {
     }
 }
 
+/// Who is in a slice around a place besides those it is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Surroundings {
+    /// Nobody, but for those without whom it would say nothing.
+    None,
+    /// Those by whom its threads know of each other.
+    All,
+    /// And whoever does what it depends on.
+    Sources,
+}
+
+impl Surroundings {
+    /// Those that take more along.
+    pub fn next(self) -> Option<Self> {
+        match self {
+            Self::None => Some(Self::All),
+            Self::All => Some(Self::Sources),
+            Self::Sources => None,
+        }
+    }
+}
+
 /// What a slice around a place, or around a thread beside all places, is made of.
 #[derive(Clone)]
 pub struct Core {
@@ -129,7 +155,9 @@ impl Piece {
             centre,
             places: None,
             alike: Vec::new(),
+            surroundings: Surroundings::All,
             cores: Vec::new(),
+            lacking: SortedSet::new(),
             about: About::Threads,
             ending: SortedSet::new(),
             ends: SortedSet::new(),
@@ -147,8 +175,13 @@ impl Piece {
         }
     }
 
-    /// Whether more could be taken along.
+    /// Whether it has nobody but those it is about, and of values and guards only what is about them.
     pub fn is_bare(&self) -> bool {
+        self.surroundings == Surroundings::None
+    }
+
+    /// Whether more could be taken along.
+    pub fn may_grow(&self) -> bool {
         !self.cores.is_empty()
     }
 

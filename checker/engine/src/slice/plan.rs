@@ -10,7 +10,7 @@ use self::places::AtPlaces;
 use super::constraints::{Constraints, unknowns_of};
 use super::kinds::{Kind, company, first_of_kinds, kinds, of_warps};
 use super::monotone::{Anchor, Candidates, Claims, claims};
-use super::piece::{About, Core, Doings, Piece};
+use super::piece::{About, Core, Doings, Piece, Surroundings};
 use super::reach::{FAR, NEAR, Reach};
 use super::spots::Spots;
 use super::wide::WideGuards;
@@ -422,6 +422,17 @@ impl<'a> Plan<'a> {
         accesses: impl IntoIterator<Item = &'e EventId>,
         bare: Option<&Core>,
     ) -> Option<Piece> {
+        self.asking(self.grown(asked, threads, accesses, bare), centre, asked.clone())
+    }
+
+    /// What these threads do, in memory only some accesses and what those depend on.
+    fn grown<'p, 'e>(
+        &'p self,
+        asked: &SortedSet<AgentId>,
+        threads: &'p SortedSet<AgentId>,
+        accesses: impl IntoIterator<Item = &'e EventId>,
+        bare: Option<&'p Core>,
+    ) -> Growing<'p> {
         let mut growing = Growing::new(self, threads);
         growing.terms = self.asked_terms(asked);
         growing.core = bare;
@@ -436,18 +447,21 @@ impl<'a> Plan<'a> {
             growing.places.extend(self.spots.of.get(&event));
         }
         growing.grow();
-        self.asking(growing, centre, asked.clone())
+        growing
     }
 
     /// What has grown as a slice that asks of some threads what they alone do wrong; `None` if a read is there without all that
     /// it may read.
     fn asking(&self, growing: Growing<'_>, centre: AgentId, asked: SortedSet<AgentId>) -> Option<Piece> {
-        let Growing { kept, idle, core, .. } = growing;
+        let Growing { kept, idle, core, lacking, .. } = growing;
         if !self.has_all_sources(&kept) {
             return None;
         }
         let mut piece = Piece::new(kept.into_iter().collect(), centre, asked);
-        (piece.cores, piece.idle) = (core.into_iter().cloned().collect(), idle);
+        (piece.lacking, piece.idle) = (lacking, idle);
+        if let Some(core) = core {
+            (piece.surroundings, piece.cores) = (Surroundings::None, vec![core.clone()]);
+        }
         let asked_terms = self.asked_terms(&piece.asked);
         self.constrain(&mut piece, asked_terms);
         let asked = |of: &SortedMap<AgentId, Vec<usize>>| -> Vec<usize> {

@@ -73,7 +73,7 @@ impl Group {
 }
 
 /// How many arrivals on the group the thread has made before.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Generation {
     /// The same on every path.
     Static(u32),

@@ -59,7 +59,7 @@ pub struct BarrierRecorder {
 /// A way through a barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage {
-    pub generation: u32,
+    pub generation: Generation,
     /// The path behind it.
     pub past: TermRef,
     /// Explicit thread count.
@@ -296,14 +296,13 @@ impl Unroller<'_> {
             Generation::Static(k) => {
                 let own = self.barriers.own.entry(group).or_default();
                 own.add(&mut self.graph.terms, k as usize, guard);
-                let passages = self.barriers.own_passages.entry(group).or_default();
-                passages.extend(wait.map(|(_, past)| Passage { generation: k, past, count }));
             }
             Generation::Dynamic(_) => {
                 self.barriers.own_dynamic.insert(group);
-                self.barriers.own_passages.entry(group).or_default();
             }
         }
+        let passages = self.barriers.own_passages.entry(group).or_default();
+        passages.extend(wait.map(|(_, past)| Passage { generation, past, count }));
         Ok(())
     }
 

@@ -2,9 +2,10 @@
 //!
 //! CUTLASS's semaphore is such a loop: one thread reads a word, and `bar.red` tells all of them whether to go on. A round has
 //! an effect, the barrier, so no thread waits by itself ([`wait`](super::wait)). But the threads of the CTA come out of a round
-//! as they went into it if *all* of them make it, go round again, write nothing, and leave in registers that a later round
-//! reads what was there before. The loop is unwound as others are, and of its rounds without effect at most one is in an
-//! execution. Rounds begin where a round is seen to go on, behind the test, so that what was read is forgotten there.
+//! as they went into it if *all* of them make it, go round again, write nothing but words that say something to those of the
+//! same round ([`told`](super::told)), and leave in registers that a later round reads what was there before.
+//! The loop is unwound as others are, and of its rounds without effect at most one is in an execution. Rounds
+//! begin where a round is seen to go on, behind the test, so that what was read is forgotten there.
 //!
 //! Sound: take an execution with more of them, and leave out all but one, of all threads of the CTA. Each barrier that such
 //! a round comes to is one of the whole CTA, or of lanes that all are in the loop, and each thread has come through it
@@ -15,14 +16,15 @@
 //!
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone), and [`Need::OneRound`](crate::facts::needs::Need::OneRound)
 //! of all events of such rounds, with two ends of a flagged pair in them counted as two rounds even if they are of two
-//! threads: those may be of one CTA.
+//! threads: those may be of one CTA. Of words that are told, what [`told`](super::told) needs.
 //!
-//! Cannot: rounds that write (a word by which one thread tells the others something), barriers of some threads, lanes that
-//! tell one another values, CTAs of which a thread has exited before, reads on final memory that would have to be events.
+//! Cannot: rounds that write something else, barriers of some threads, lanes that tell one another values, CTAs of which a
+//! thread has exited before, reads on final memory that would have to be events.
 
 use super::expression::Frame;
 use super::hang::LastTry;
 use super::loops::{Keeps, Round, Shape};
+use super::told::{Bytes, Telling, Told};
 use super::{Env, State, UnrollError, Unroller};
 use crate::event::{AgentId, Because, Blocked, CtaId, EventId, EventKind, TermPool, TermRef, UnknownKind};
 use crate::synchronization::barrier::reduce;
@@ -67,6 +69,8 @@ pub struct CtaWaits {
     goes: BTreeMap<RoundKey, TermRef>,
     /// What a barrier tells the threads in a round on final memory, by the number of the barrier in it.
     results: BTreeMap<(RoundKey, usize, u8), TermRef>,
+    /// What a word of shared memory tells them there.
+    pub told: BTreeMap<(RoundKey, Bytes), TermRef>,
 }
 
 /// What one thread did in a round.
@@ -77,6 +81,8 @@ struct RoundOf {
     /// The executions of barriers in it.
     executions: std::ops::Range<usize>,
     events: (EventId, EventId),
+    /// The stores by which it tells the others something.
+    stores: Vec<EventId>,
 }
 
 /// One thread at the head of a round that it would make on final memory.
@@ -84,6 +90,7 @@ struct StandingOf {
     /// Where it stands, without saying that the others do.
     blocked: Blocked,
     meetings: Vec<Meeting>,
+    tellings: Vec<Telling>,
     /// Whether what it does there is known.
     is_known: bool,
 }
@@ -107,6 +114,13 @@ pub struct Meeting {
     reduces: Option<(BarrierReduction, TermRef, TermRef)>,
 }
 
+impl Meeting {
+    /// Whether all threads of the CTA meet there.
+    pub fn is_of_all(&self) -> bool {
+        !self.is_of_warp
+    }
+}
+
 /// The barrier that an instruction is, if all it does is wait there for all threads of the CTA, or for lanes of a warp; no kind, if
 /// it is a warp's.
 pub fn meeting_of(kind: &InstructionKind) -> Option<(Option<&BarrierKind>, &Expression)> {
@@ -122,6 +136,7 @@ impl CtaWaits {
     /// Drops what was said by terms that have been taken back.
     pub fn forget_taken_back(&mut self, terms: &TermPool) {
         self.results.retain(|_, result| terms.contains(*result));
+        self.told.retain(|_, told| terms.contains(*told));
     }
 }
 
@@ -167,7 +182,11 @@ impl Unroller<'_> {
         let last = self.last_try.take().unwrap_or_default();
         let live = round.map(|round| round.again.live);
         let terms = &self.graph.terms;
-        let may = |live: TermRef| live != TermPool::FALSE && !last.writes().any(|at| terms.entails(live, at));
+        let may = |live: TermRef| {
+            live != TermPool::FALSE
+                && last.hears_what_it_tells()
+                && !last.writes().any(|at| terms.entails(live, at))
+        };
         let may = live.map(may);
         self.take_back(&checkpoint);
         may
@@ -192,7 +211,7 @@ impl Unroller<'_> {
             let standing = State { live, env: state.env.clone() };
             let (stuck, last) = self.last_round(standing, frame, shape, Keeps::Everything, (way, 1))?;
             let is_known = last.is_imaginable();
-            let (wait, meetings) = last.into_wait();
+            let (wait, meetings, tellings) = last.into_wait();
             if !is_known || stuck == TermPool::FALSE {
                 self.take_back(&checkpoint);
             }
@@ -204,7 +223,7 @@ impl Unroller<'_> {
                 stuck: if is_known { stuck } else { TermPool::FALSE },
                 wait,
             };
-            let standing = StandingOf { blocked, meetings, is_known };
+            let standing = StandingOf { blocked, meetings, tellings, is_known };
             self.cta_waits.standings.entry(key).or_default().push(standing);
         }
         state.live = self.graph.terms.and(state.live, goes);
@@ -220,12 +239,15 @@ impl Unroller<'_> {
         }
     }
 
-    /// Whether a round writes nothing on a path, and does nothing else with an effect but meet others.
-    fn no_effect(&mut self, start: StartOfRound, path: TermRef) -> TermRef {
+    /// Whether a round writes nothing on a path but what it may tell others, and does nothing else with an effect but meet them.
+    fn no_effect(&mut self, start: StartOfRound, stores: &[EventId], path: TermRef) -> TermRef {
         let effects = self.effects[start.n_effects..].iter().filter(|effect| !effect.is_meeting);
         let mut guards: Vec<TermRef> = effects.map(|effect| effect.guard).collect();
-        let own = self.graph.events.iter().skip(start.first.index());
-        guards.extend(own.filter(|event| matches!(event.kind, EventKind::Write(_))).map(|event| event.guard));
+        let own = self.graph.events.iter_enumerated().skip(start.first.index());
+        let writes = own.filter(|(id, event)| {
+            matches!(event.kind, EventKind::Write(_)) && stores.binary_search(id).is_err()
+        });
+        guards.extend(writes.map(|(_, event)| event.guard));
         let mut none = TermPool::TRUE;
         for guard in guards {
             let both = self.graph.terms.and(guard, path);
@@ -249,11 +271,13 @@ impl Unroller<'_> {
         if self.forgets(&key, &again, &changed, (frame, shape))? {
             changed.retain(|&register| self.is_read_after(shape, register));
         }
-        let (no_effect, same) = (self.no_effect(start, again.live), self.same(changed, before, &again));
+        let stores = self.stores_since(start.first);
+        let (no_effect, same) =
+            (self.no_effect(start, &stores, again.live), self.same(changed, before, &again));
         let silent = self.graph.terms.and_all([again.live, no_effect, same]);
         let executions = start.n_executions..self.barriers.log.executions.len();
         let events = (start.first, self.graph.events.next_id());
-        let round = RoundOf { agent: self.agent, silent, executions, events };
+        let round = RoundOf { agent: self.agent, silent, executions, events, stores };
         self.cta_waits.rounds.entry(key).or_default().push(round);
         Ok(())
     }
@@ -324,9 +348,19 @@ impl Unroller<'_> {
             if together == TermPool::FALSE {
                 continue;
             }
+            let is_of_round = |event: EventId| {
+                of_round.iter().any(|round| round.events.0 <= event && event < round.events.1)
+            };
+            let stores: Vec<EventId> = of_round.iter().flat_map(|round| &round.stores).copied().collect();
+            if !self.stay_inside(&stores, &is_of_round, together) {
+                continue;
+            }
             let own = of_round.iter().flat_map(|round| round.events.0.0..round.events.1.0).map(EventId);
-            // Those without effect write nothing.
-            let own = own.filter(|&event| !matches!(self.graph.events[event].kind, EventKind::Write(_)));
+            // Those without effect write nothing but what is told, of which no race is an end.
+            let is_told = |event: EventId| self.source_of(event).is_some_and(|store| stores.contains(&store));
+            let own = own.filter(|&event| {
+                !matches!(self.graph.events[event].kind, EventKind::Write(_)) && !is_told(event)
+            });
             events.entry(place.clone()).or_default().extend(own);
             silent.entry(place).or_default().push(together);
         }
@@ -446,6 +480,11 @@ impl Unroller<'_> {
                 parts.push(self.graph.terms.equal(result, combined));
             }
         }
+        let told: Vec<Told<'_>> = standing
+            .iter()
+            .map(|one| Told { stuck: one.blocked.stuck, tellings: &one.tellings, meetings: &one.meetings })
+            .collect();
+        parts.extend(self.told_to_all(&told)?);
         let is_longer = standing.iter().any(|one| one.meetings.len() != n_meetings);
         (!is_longer).then(|| self.graph.terms.and_all(parts))
     }

@@ -6,7 +6,8 @@
 //!
 //! Sound: a read is forwarded where, in the finished graph, it comes after its store through a barrier of all threads of the
 //! CTA or of the lanes of a mask, at which the one arrives (who exits instead orders nothing) and which the other is past, or
-//! through program order; the store is there wherever the read is; and each other write of those bytes names them as these two
+//! through program order. That is one generation of the barrier for both: the same number, or the same term for how often they have
+//! come before. The store is there wherever the read is; and each other write of those bytes names them as these two
 //! do and comes before the store by the same means, or after the read, or it is on a path that excludes the read. Take an
 //! execution in which some of these reads return something else, and of them one before which, in program order, barriers and
 //! `rf`, there is no other. What is on its way then is as in the graph: its store has happened and is overwritten by nothing
@@ -39,6 +40,7 @@ use crate::work::{self, Work};
 use fencepost_dsl::sorted::{SortedMap, SortedSet};
 use fencepost_dsl::vocabulary::{Proxy, Sem};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Most nodes of a value that is forwarded.
 const NODES_MAX: usize = 32;
@@ -59,12 +61,14 @@ pub struct Forwarding {
     stores: BTreeMap<(LocationId, u128), Vec<EventId>>,
     /// The lines of all stores, in their order.
     noted: Vec<(LocationId, u128)>,
-    /// Where each store and each read that was forwarded stands.
-    standings: SortedMap<EventId, Standing>,
+    /// Where each store stands, and each read of a line with stores.
+    standings: SortedMap<EventId, Rc<Standing>>,
+    /// The last one that was found out, and for whom, on which path, and after how many executions of barriers.
+    last_standing: Option<((AgentId, TermRef, usize), Rc<Standing>)>,
     /// Each read that was forwarded, and its store.
     forwarded: Vec<(EventId, EventId)>,
-    /// When each thread arrives at each generation of each barrier, as far as looked at.
-    arrivals: BTreeMap<(Group, AgentId, u32), TermRef>,
+    /// When each thread arrives at each generation of each barrier, as far as looked at; and its first execution of that number.
+    arrivals: BTreeMap<(Group, AgentId, Generation), (TermRef, usize)>,
     /// How many executions of barriers were looked at for that.
     n_collected: usize,
     /// Whether all threads have been run.
@@ -76,8 +80,13 @@ pub struct Forwarding {
 struct Standing {
     /// Of each barrier that it has arrived at, the first generation at which it has not; `None` if that is no number.
     arrived: SortedMap<Group, Option<u32>>,
-    /// Of each barrier, the last generation that it is past on each way here.
+    /// Of each barrier, the last generation that it is past on each way here, if that is a number.
     passed: SortedMap<Group, u32>,
+    /// Generations that are no numbers which it is past on each way here: how often threads have gone round a loop before
+    /// decides about them, alike.
+    passed_by_term: Vec<(Group, TermRef)>,
+    /// How many executions of barriers there were.
+    n_executions: usize,
 }
 
 /// What stands at the end of what was run, so that an attempt can be taken back.
@@ -112,6 +121,8 @@ impl Forwarding {
         }
         // Events are noted in their order.
         self.standings.truncate(mark.n_standings);
+        // What is taken back may come again under the same numbers.
+        self.last_standing = None;
     }
 
     /// How many reads were forwarded.
@@ -133,27 +144,35 @@ impl Unroller<'_> {
     /// The value that a read returns, if it is known to be that of a store.
     pub(super) fn forwarded(&mut self, read: EventId) -> Option<TermRef> {
         let (line, access) = self.line_of(read)?;
+        let is_weak = access.sem == Sem::Weak;
         let event = &self.graph.events[read];
+        let (guard, is_plain) = (event.guard, event.role == Role::Plain);
         let is_never = self.forwarding.never.contains(&(self.agent, event.position));
-        if access.sem != Sem::Weak || event.role != Role::Plain || is_never {
+        let stores = self.forwarding.stores.get(&line)?.clone();
+        let standing = self.standing(guard);
+        self.forwarding.standings.insert(read, standing);
+        if !is_weak || !is_plain || is_never {
             return None;
         }
-        let stores = self.forwarding.stores.get(&line)?.clone();
-        let standing = self.standing(event.guard);
-        self.forwarding.standings.insert(read, standing);
-        let found = self.source(read, &stores);
-        match found {
-            Some((store, _)) => self.forwarding.forwarded.push((read, store)),
-            None => _ = self.forwarding.standings.remove(&read),
-        }
-        found.map(|(_, value)| value)
+        let (store, value) = self.source(read, &stores)?;
+        self.forwarding.forwarded.push((read, store));
+        Some(value)
     }
 
     /// The store that a read returns the value of, as far as is known before all threads have been run; and that value.
     fn source(&mut self, read: EventId, stores: &[EventId]) -> Option<(EventId, TermRef)> {
         let guard = self.graph.events[read].guard;
-        // What was run last, and comes before.
-        let store = stores.iter().copied().rev().find(|&store| self.order((store, read), guard).is_some())?;
+        let before: Vec<EventId> = stores
+            .iter()
+            .copied()
+            .filter(|&store| self.overlap(store, read) && self.order((store, read), guard).is_some())
+            .collect();
+        // Of those that come before, the one that no other of them comes after.
+        let store = before.into_iter().reduce(|last, store| {
+            let both = self.graph.events[last].guard;
+            let both = self.graph.terms.and(both, guard);
+            if self.order((last, store), both).is_some() { store } else { last }
+        })?;
         let (source, own) = (self.graph.events[store].kind.access()?, self.graph.events[read].kind.access()?);
         let is_word = source.offset == own.offset
             && source.width_bytes == own.width_bytes
@@ -178,18 +197,32 @@ impl Unroller<'_> {
     }
 
     /// How far the current thread has got, on a path.
-    fn standing(&self, guard: TermRef) -> Standing {
-        let mut standing = Standing::default();
+    fn standing(&mut self, guard: TermRef) -> Rc<Standing> {
+        let when = (self.agent, guard, self.barriers.log.executions.len());
+        if let Some((last, standing)) = &self.forwarding.last_standing
+            && *last == when
+        {
+            return Rc::clone(standing);
+        }
+        let mut standing = Standing { n_executions: when.2, ..Standing::default() };
         for (group, passages) in self.barriers.own_passages() {
             standing.arrived.insert(group, self.barriers.first_missing(group));
             let is_past = |passage: &&Passage| {
                 self.is_of_all(group, passage.count)
                     && self.graph.terms.implies_syntactically(guard, passage.past)
             };
-            if let Some(passage) = passages.iter().rev().find(is_past) {
-                standing.passed.insert(group, passage.generation);
+            for passage in passages.iter().rev().filter(is_past) {
+                match passage.generation {
+                    Generation::Static(k) => {
+                        standing.passed.insert(group, k);
+                        break;
+                    }
+                    Generation::Dynamic(k) => standing.passed_by_term.push((group, k)),
+                }
             }
         }
+        let standing = Rc::new(standing);
+        self.forwarding.last_standing = Some((when, Rc::clone(&standing)));
         standing
     }
 
@@ -215,6 +248,17 @@ impl Unroller<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a store is one of a word that it names by a number.
+    pub(super) fn is_noted(&self, store: EventId) -> bool {
+        self.line_of(store).is_some() && self.forwarding.standings.contains_key(&store)
+    }
+
+    /// The store that a read was forwarded from.
+    pub(super) fn source_of(&self, read: EventId) -> Option<EventId> {
+        let at = self.forwarding.forwarded.binary_search_by_key(&read, |&(own, _)| own).ok()?;
+        Some(self.forwarding.forwarded[at].1)
     }
 
     /// Whether a value is made of one unknown, and no great thing.
@@ -283,23 +327,27 @@ impl Unroller<'_> {
             return;
         }
         let executions = &self.barriers.log.executions;
-        for execution in &executions[self.forwarding.n_collected..] {
-            if let Generation::Static(k) = execution.generation {
-                let key = (execution.group, execution.agent, k);
-                let arrives = self.forwarding.arrivals.entry(key).or_insert(TermPool::FALSE);
-                *arrives = self.graph.terms.or(*arrives, execution.guard);
-            }
+        for (index, execution) in executions.iter().enumerate().skip(self.forwarding.n_collected) {
+            let key = (execution.group, execution.agent, execution.generation);
+            let (arrives, first) = self.forwarding.arrivals.entry(key).or_insert((TermPool::FALSE, index));
+            *arrives = self.graph.terms.or(*arrives, execution.guard);
+            *first = index.min(*first);
         }
         self.forwarding.n_collected = executions.len();
     }
 
     /// When a thread arrives at a generation of a barrier, if it does wherever somebody on a path is past that: it does not
     /// end instead. Of the one that is being run nothing is known yet, so it is taken to arrive.
-    fn arrives(&mut self, agent: AgentId, (group, k): (Group, u32), given: TermRef) -> Option<TermRef> {
+    fn arrives(
+        &mut self,
+        agent: AgentId,
+        (group, generation): (Group, Generation),
+        given: TermRef,
+    ) -> Option<TermRef> {
         if agent == self.agent && !self.forwarding.is_over {
             return Some(TermPool::TRUE);
         }
-        let arrives = *self.forwarding.arrivals.get(&(group, agent, k))?;
+        let (arrives, _) = *self.forwarding.arrivals.get(&(group, agent, generation))?;
         if self.graph.terms.entails(given, arrives) {
             return Some(arrives);
         }
@@ -314,7 +362,7 @@ impl Unroller<'_> {
 
     /// Whether an event comes before another wherever both are on a path: whoever does the second is past a barrier at which
     /// whoever does the first has arrived after it; when that one arrives.
-    fn order(&mut self, (first, second): (EventId, EventId), given: TermRef) -> Option<TermRef> {
+    pub(super) fn order(&mut self, (first, second): (EventId, EventId), given: TermRef) -> Option<TermRef> {
         work::count(Work::Term, 1);
         let (agent, other) = (self.graph.events[first].agent?, self.graph.events[second].agent?);
         if agent == other {
@@ -323,16 +371,26 @@ impl Unroller<'_> {
         }
         let standings = &self.forwarding.standings;
         let (own, standing) = (standings.get(&first)?, standings.get(&second)?);
-        let passed = standing.passed.iter().map(|(&group, &k)| (group, k));
-        let met: Vec<(Group, u32)> = passed.filter(|&meeting| self.is_met(own, agent, meeting)).collect();
+        let passed = standing.passed.iter().map(|(&group, &k)| (group, Generation::Static(k)));
+        let by_term = standing.passed_by_term.iter().map(|&(group, k)| (group, Generation::Dynamic(k)));
+        let is_met = |&meeting: &(Group, Generation)| self.is_met(own, agent, meeting);
+        let met: Vec<(Group, Generation)> = passed.chain(by_term).filter(is_met).collect();
         met.into_iter().find_map(|meeting| self.arrives(agent, meeting, given))
     }
 
     /// Whether a thread that stands somewhere has not arrived at a generation of a barrier yet, and will be waited for there.
-    fn is_met(&self, standing: &Standing, agent: AgentId, (group, k): (Group, u32)) -> bool {
-        self.waits_for(group, agent)
-            && !self.barriers.log.loose.contains(&group)
-            && standing.arrived.get(&group).is_none_or(|first| first.is_some_and(|first| first <= k))
+    fn is_met(&self, standing: &Standing, agent: AgentId, (group, generation): (Group, Generation)) -> bool {
+        let comes_later = match generation {
+            Generation::Static(k) => {
+                standing.arrived.get(&group).is_none_or(|first| first.is_some_and(|first| first <= k))
+            }
+            // All executions of that number are behind it; of one that is run still none is seen yet.
+            Generation::Dynamic(_) => {
+                let arrivals = self.forwarding.arrivals.get(&(group, agent, generation));
+                arrivals.is_none_or(|&(_, first)| first >= standing.n_executions)
+            }
+        };
+        self.waits_for(group, agent) && !self.barriers.log.loose.contains(&group) && comes_later
     }
 
     /// Whether a store comes before a read, is there wherever that is, and is the only one of some writes that it can see.
@@ -363,14 +421,16 @@ impl Unroller<'_> {
         self.order((other, store), all).is_some() || self.order((read, other), both).is_some()
     }
 
-    /// Whether two accesses of one line touch the same bytes.
-    fn overlap(&self, a: EventId, b: EventId) -> bool {
-        let bytes = |event: EventId| {
-            let access = self.graph.events[event].kind.access()?;
-            let first = self.graph.terms.constant_value(access.offset)?;
-            Some((first, first + u128::from(access.width_bytes)))
-        };
-        match (bytes(a), bytes(b)) {
+    /// The bytes of its location that an access is of, if they are known: the first, and the first behind them.
+    pub(super) fn bytes(&self, event: EventId) -> Option<(u128, u128)> {
+        let access = self.graph.events[event].kind.access()?;
+        let first = self.graph.terms.constant_value(access.offset)?;
+        Some((first, first + u128::from(access.width_bytes)))
+    }
+
+    /// Whether two accesses of one location touch the same bytes.
+    pub(super) fn overlap(&self, a: EventId, b: EventId) -> bool {
+        match (self.bytes(a), self.bytes(b)) {
             (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
             _ => true,
         }

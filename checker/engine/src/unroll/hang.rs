@@ -38,6 +38,7 @@ use super::cta_wait::{Meeting, RoundKey};
 use super::expression::{Frame, Place};
 use super::loops::{Keeps, Shape};
 use super::spa::{CachedLoad, Freshness, Invalidated};
+use super::told::Telling;
 use super::{Env, State, UnrollError, Unroller};
 use crate::event::{
     Access, AgentId, Because, Blocked, EventGraph, EventId, EventKind, FinalLook, LocationId, Role, SiteId,
@@ -66,6 +67,7 @@ struct SoFar {
     n_repeats: usize,
     n_touched: usize,
     n_meetings: usize,
+    n_tellings: usize,
 }
 
 /// What is known of a round on final memory.
@@ -98,6 +100,8 @@ pub struct LastTry {
     together: Option<RoundKey>,
     /// The barriers that it comes to then.
     meetings: Vec<Meeting>,
+    /// The words by which it tells the others something then, and is told.
+    tellings: Vec<Telling>,
     /// Whether a path of it ends where it goes on with what is not run there: an effect, more rounds of a loop.
     is_stopped: bool,
 }
@@ -173,6 +177,14 @@ impl LastTry {
     pub fn meet(&mut self, meeting: Meeting) {
         self.meetings.push(meeting);
     }
+    /// Remembers a word by which it tells the others something, or is told.
+    pub fn tell(&mut self, telling: Telling) {
+        self.tellings.push(telling);
+    }
+    /// Whether whatever it tells the others it reads, too. What it computes for them it need not.
+    pub fn hears_what_it_tells(&self) -> bool {
+        Telling::are_all_heard(&self.tellings)
+    }
     /// Remembers that a path ends where it goes on with what is not run here.
     pub fn stop(&mut self) {
         self.is_stopped = true;
@@ -189,13 +201,13 @@ impl LastTry {
     pub fn is_imaginable(&self) -> bool {
         !self.met_weak && !self.met_unpromised && self.is_cut.is_none()
     }
-    /// What it waits for, and the barriers that it has come to.
-    pub fn into_wait(self) -> (Wait, Vec<Meeting>) {
+    /// What it waits for, the barriers that it has come to, and the words by which it has told something or was told.
+    pub fn into_wait(self) -> (Wait, Vec<Meeting>, Vec<Telling>) {
         let wait = match self.phase {
             Some(phase) if self.looks.is_empty() => phase,
             _ => Wait::Memory(self.looks),
         };
-        (wait, self.meetings)
+        (wait, self.meetings, self.tellings)
     }
     /// What the round has invalidated in L1 caches so far.
     pub fn invalidated(&mut self) -> &mut Invalidated {
@@ -218,6 +230,7 @@ impl LastTry {
             n_repeats: self.repeats.len(),
             n_touched: self.touched.len(),
             n_meetings: self.meetings.len(),
+            n_tellings: self.tellings.len(),
         }
     }
     fn go_back(&mut self, to: SoFar) {
@@ -230,6 +243,7 @@ impl LastTry {
         self.repeats.truncate(to.n_repeats);
         self.touched.truncate(to.n_touched);
         self.meetings.truncate(to.n_meetings);
+        self.tellings.truncate(to.n_tellings);
     }
 }
 
@@ -283,6 +297,9 @@ impl Unroller<'_> {
         value: TermRef,
         strength: Strength,
     ) {
+        if self.tells(guard, element, part, value, strength) {
+            return;
+        }
         let held = self.final_element(element, part, strength);
         let same = self.graph.terms.equal(held, value);
         self.repeats_only_if(guard, same);
@@ -532,6 +549,9 @@ impl Unroller<'_> {
         part: Part,
         strength: Strength,
     ) -> Result<(Option<EventId>, TermRef), UnrollError> {
+        if let Some(told) = self.is_told(guard, element, part, strength) {
+            return Ok((None, told));
+        }
         let freshness = match strength.sem {
             Sem::Weak => self.freshness(guard, element, part, strength),
             _ => Freshness::Fresh,

@@ -41,6 +41,11 @@ pub struct LoopRegisters {
     pub carried_past_test: SortedSet<RegisterId>,
     /// Those that something reads once the loop is left.
     pub after: SortedSet<RegisterId>,
+    /// Those that a round begins with of which something is still made: what decides something in a round, or another register
+    /// that is read once the loop is left.
+    pub kept: SortedSet<RegisterId>,
+    /// The same where a round is the body and then the test.
+    pub kept_past_test: SortedSet<RegisterId>,
 }
 
 impl Live {
@@ -207,23 +212,35 @@ impl<'l> Walk<'l> {
         shape: (&[Statement], &Expression, &[Statement]),
         after: Registers,
     ) -> Registers {
-        let (_, head) = self.round(shape, &after);
+        let (past_test, head) = self.ends_of_round(shape, &after);
         if self.loops.is_some() {
             let mut inside = Walk::new(Registers::new(), self.private, None);
-            let (mut carried_past_test, carried) = inside.round(shape, &Registers::new());
-            if let (ExpressionKind::Constant(1), Some(turn)) = (&shape.1.kind, turn_of(shape.2)) {
-                inside.breaks.push(Registers::new());
-                carried_past_test = inside.before(&shape.2[turn..], carried.clone());
-                inside.breaks.pop();
-            }
+            let (carried_past_test, carried) = inside.ends_of_round(shape, &Registers::new());
             if let Some(loops) = &mut self.loops {
                 let registers = loops.entry(id).or_default();
                 registers.carried.extend(carried);
                 registers.carried_past_test.extend(carried_past_test);
                 registers.after.extend(after);
+                registers.kept.extend(head.iter().copied());
+                registers.kept_past_test.extend(past_test);
             }
         }
         head
+    }
+
+    /// What is read from where a round begins on if the test comes last in it, and if it comes first.
+    fn ends_of_round(
+        &mut self,
+        shape: (&[Statement], &Expression, &[Statement]),
+        after: &Registers,
+    ) -> (Registers, Registers) {
+        let (mut past_test, head) = self.round(shape, after);
+        if let (ExpressionKind::Constant(1), Some(turn)) = (&shape.1.kind, turn_of(shape.2)) {
+            self.breaks.push(after.clone());
+            past_test = self.before(&shape.2[turn..], head.clone());
+            self.breaks.pop();
+        }
+        (past_test, head)
     }
 
     /// What is read from the place behind the test of a loop on, where it goes round, and from its head on.

@@ -348,9 +348,14 @@ impl Unroller<'_> {
         }
     }
 
-    /// Whether something reads what a register is at the head of a loop: a round, or what comes after the loop.
+    /// Whether something reads what a register is at the head of a loop: a round, or what comes after the loop, be it by another
+    /// register that a round makes of it.
     fn matters(&self, shape: &Shape<'_>, register: RegisterId) -> bool {
-        self.is_carried(shape, register) || self.is_read_after(shape, register)
+        let is_kept = self.live.of_loop(shape.id).is_none_or(|registers| {
+            let kept = if shape.tests_last { &registers.kept_past_test } else { &registers.kept };
+            kept.contains(&register)
+        });
+        is_kept || self.is_carried(shape, register) || self.is_read_after(shape, register)
     }
 
     /// Whether something reads what a register is once a loop is left.

@@ -34,7 +34,7 @@ use following::Following;
 use guided::Guided;
 use loose::Loose;
 use phases::Phases;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Runs the threads in turns; `None` if they get stuck or something is not settled by running.
 pub fn interleave(graph: &EventGraph, cells: &Cells) -> Option<Execution> {
@@ -246,12 +246,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What nothing that ran has asked for, and others say: masks that are only compared.
+    /// What nothing that ran has asked for, and others say: masks that are only compared, results of rounds that nobody makes.
     fn settle_definitions(&mut self) {
         let terms = &self.graph.terms;
         for id in terms.unknowns().ids() {
             if self.unknowns[id].is_none()
-                && let Some(definition) = terms.definition(id)
+                && let Some(definition) = terms.definition(id).or_else(|| self.results.get(&id).copied())
             {
                 self.unknowns[id] = self.value(definition);
             }
@@ -464,18 +464,19 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The value of a term; `None` if it needs what is not known yet.
+    /// The value of a term; `None` if it needs what is not known yet. What a connective or a choice does not need may be unknown:
+    /// of rounds that a loop does not make nobody says what they would have read.
     fn value(&mut self, term: TermRef) -> Option<u128> {
         let terms = &self.graph.terms;
         let mut stack = vec![term];
+        // Those that are not known, and those of which the operands are looked at: around in a circle, who waits for one another
+        // gets nothing.
+        let mut missing: FxHashSet<TermRef> = FxHashSet::default();
+        let mut open: FxHashSet<TermRef> = FxHashSet::default();
         while let Some(&top) = stack.last() {
-            if self.values[top].is_some() {
+            if self.values[top].is_some() || missing.contains(&top) {
                 stack.pop();
                 continue;
-            }
-            // Around in a circle: who waits for one another gets nothing.
-            if stack.len() > 2 * terms.n_terms() {
-                return None;
             }
             let mut operands = terms.operands(top);
             if let TermKind::Unknown(unknown) = terms.kind(top)
@@ -483,22 +484,43 @@ impl<'a> Machine<'a> {
             {
                 operands.extend(terms.definition(*unknown).or_else(|| self.results.get(unknown).copied()));
             }
-            let n_known = stack.len();
-            stack.extend(operands.iter().copied().filter(|&operand| self.values[operand].is_none()));
-            if stack.len() > n_known {
-                continue;
-            }
-            let of_unknown = match (terms.kind(top), operands.as_slice()) {
-                (TermKind::Unknown(unknown), [defined]) => {
-                    let value = self.values[*defined]?;
-                    *self.unknowns[*unknown].insert(value)
+            let known = |operand: TermRef| self.values[operand];
+            let decided = match *terms.kind(top) {
+                TermKind::And(_) => operands.iter().any(|&own| known(own) == Some(0)).then_some(0),
+                TermKind::Or(_) => operands.iter().any(|&own| known(own) == Some(1)).then_some(1),
+                TermKind::IfThenElse(condition, then, otherwise) => {
+                    known(condition).and_then(|holds| known(if holds == 1 { then } else { otherwise }))
                 }
-                (TermKind::Unknown(unknown), _) => self.unknowns[*unknown]?,
-                _ => 0,
+                _ => None,
             };
-            let operands: Vec<u128> = operands.iter().filter_map(|&operand| self.values[operand]).collect();
-            self.values[top] = Some(terms.apply(top, &operands, |_| of_unknown));
-            self.trail.push(top);
+            if decided.is_none() && open.insert(top) {
+                let n_before = stack.len();
+                let is_new = |operand: &TermRef| {
+                    known(*operand).is_none() && !missing.contains(operand) && !open.contains(operand)
+                };
+                stack.extend(operands.iter().copied().filter(is_new));
+                if stack.len() > n_before {
+                    continue;
+                }
+            }
+            let value = decided.or_else(|| {
+                let values: Option<Vec<u128>> =
+                    operands.iter().map(|&operand| self.values[operand]).collect();
+                let values = values?;
+                let of_unknown = match (terms.kind(top), values.as_slice()) {
+                    (TermKind::Unknown(unknown), &[defined]) => *self.unknowns[*unknown].insert(defined),
+                    (TermKind::Unknown(unknown), _) => self.unknowns[*unknown]?,
+                    _ => 0,
+                };
+                Some(terms.apply(top, &values, |_| of_unknown))
+            });
+            match value {
+                Some(value) => {
+                    self.values[top] = Some(value);
+                    self.trail.push(top);
+                }
+                None => _ = missing.insert(top),
+            }
             stack.pop();
         }
         self.values[term]

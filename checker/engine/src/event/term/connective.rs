@@ -3,6 +3,9 @@
 use super::{TermKind, TermPool, TermRef};
 use crate::work::{self, Work};
 
+/// How deep in one another disjunctions are looked into: as often as loops are unwound before something else ends it.
+const DISJUNCTIONS_MAX: u32 = 8;
+
 /// Counts what it takes to walk over the members of a connective, where they are more than a few: a term that is built
 /// counts as one step anyway.
 fn count(n_members: usize) {
@@ -180,13 +183,19 @@ impl TermPool {
         self.conjuncts(b).iter().all(|c| have.binary_search(c).is_ok())
     }
 
-    /// Whether `guard` visibly implies `union`: each of its conjuncts, or a member of a conjunct that is a disjunction.
+    /// Whether `guard` visibly implies `union`: each of its conjuncts, or a member of a conjunct that is a disjunction, and so
+    /// on. Where a loop was left after one of several rounds, each round is a disjunction inside of the one before.
     pub fn entails(&self, guard: TermRef, union: TermRef) -> bool {
+        self.entails_in(guard, union, DISJUNCTIONS_MAX)
+    }
+
+    fn entails_in(&self, guard: TermRef, union: TermRef, n_left: u32) -> bool {
         self.implies_syntactically(guard, union)
             || self.conjuncts(union).iter().all(|&conjunct| match self.kind(conjunct) {
                 TermKind::Or(members) => {
                     self.implies_syntactically(guard, conjunct)
-                        || members.iter().any(|&member| self.implies_syntactically(guard, member))
+                        || n_left > 0
+                            && members.iter().any(|&member| self.entails_in(guard, member, n_left - 1))
                 }
                 _ => self.implies_syntactically(guard, conjunct),
             })

@@ -9,7 +9,8 @@
 //! At first such a slice is bare: it has just the threads that it is about, values that nobody asks for are any, and of what
 //! many threads start together it is not said that all have come there. Where something goes wrong in it, it is made again with
 //! those by whom threads know of each other and with all that is known: one more look where that was needed, and a tenth of the
-//! work where it was not.
+//! work where it was not. Where something still goes wrong and somebody else decides what is read there, it is made once more
+//! with whoever does: with the thread that takes a lock for its CTA, and that of the other CTA.
 //!
 //! Sound: as for slices around threads (see [`crate::slice`]); what a write of an unknown value stands for is any value, as of one
 //! that was read elsewhere. Each pair that a flag can hold of is asked of a slice that has both, or there are no slices; that is
@@ -18,7 +19,7 @@
 //! Needs: [`Need::Monotone`](crate::facts::needs::Need::Monotone),
 //! [`Need::MonotoneFlags`](crate::facts::needs::Need::MonotoneFlags), as those do.
 
-use super::super::piece::{Core, Piece, Place, Places};
+use super::super::piece::{Core, Piece, Place, Places, Surroundings};
 use super::found::Found;
 use super::{Candidates, Plan};
 use crate::event::{AgentId, EventId};
@@ -38,15 +39,6 @@ const PAIRS_MAX: usize = 4_000_000;
 pub(super) struct AtPlaces {
     of: Arc<IndexVec<EventId, Place>>,
     accesses: Vec<Vec<EventId>>,
-}
-
-/// Who is in a slice besides those it is about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Surroundings {
-    /// Nobody, but for those without whom it would say nothing.
-    None,
-    /// Those by whom its threads know of each other.
-    All,
 }
 
 impl Plan<'_> {
@@ -121,14 +113,15 @@ impl Plan<'_> {
         pairs.iter().find(|&&(a, b)| warp(a) != warp(b)).or(pairs.first()).copied()
     }
 
-    /// The same slice with those by whom its threads know of each other, and those that are alike; `None` if they are there.
+    /// The same slice with more of its surroundings, and those that are alike; `None` if there are no more.
     pub fn with_surroundings(&self, piece: &Piece, allowance: &Allowance) -> Option<Vec<Piece>> {
-        if !piece.is_bare() {
+        if !piece.may_grow() {
             return None;
         }
+        let more = piece.surroundings.next()?;
         let mut found = Found::new(self, allowance);
         for core in &piece.cores {
-            found.add(self.of_core(core, Surroundings::All)?)?;
+            found.add(self.of_core(core, more)?)?;
         }
         Some(found.pieces)
     }
@@ -248,12 +241,15 @@ impl Plan<'_> {
     fn of_core(&self, core: &Core, surroundings: Surroundings) -> Option<Piece> {
         let Core { centre, asked, accesses, places, .. } = core;
         let mut threads = core.threads.clone();
-        if surroundings == Surroundings::All {
+        if surroundings != Surroundings::None {
             let warps: SortedSet<u32> =
                 threads.iter().map(|&agent| self.graph.hierarchy.warp_of(agent)).collect();
             threads.extend(warps.iter().filter_map(|warp| self.of_warp.get(warp)).flatten());
             self.add_delegates(&mut threads, self.reach);
             self.add_company(&mut threads);
+        }
+        if surroundings == Surroundings::Sources {
+            self.add_sources_of(core, &mut threads);
         }
         if threads.len() > self.reach.threads_max {
             return None;
@@ -261,7 +257,21 @@ impl Plan<'_> {
         let bare = (surroundings == Surroundings::None).then_some(core);
         self.with_missing(threads, |threads| {
             let piece = self.of_accesses((*centre, asked), threads, accesses, bare)?;
-            Some(Piece { places: Some(places.clone()), ..piece })
+            let grows = bare.is_some() || surroundings < Surroundings::Sources && !piece.lacking.is_empty();
+            let cores = if grows { vec![core.clone()] } else { Vec::new() };
+            Some(Piece { places: Some(places.clone()), surroundings, cores, ..piece })
         })
+    }
+
+    /// Whoever does what a slice depends on, as long as they are not too many.
+    fn add_sources_of(&self, core: &Core, threads: &mut SortedSet<AgentId>) {
+        while threads.len() <= self.reach.threads_max {
+            let lacking = self.grown(&core.asked, threads, &core.accesses, None).lacking;
+            let n = threads.len();
+            threads.extend(lacking);
+            if threads.len() == n {
+                return;
+            }
+        }
     }
 }

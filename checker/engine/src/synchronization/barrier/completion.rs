@@ -159,7 +159,7 @@ impl Barriers<'_> {
         let mut arrivals = Vec::new();
         for &index in executions {
             let execution = self.execution(index);
-            let same = execution.generation.same_where(generation, execution.guard, &mut self.graph.terms);
+            let same = self.is_of(&execution, generation);
             if same != TermPool::FALSE {
                 arrivals.push(self.graph.terms.and(execution.guard, same));
             }

@@ -3,6 +3,7 @@
 use crate::event::{AgentId, CtaId, EventId, GraphBuilder, TermRef};
 use crate::synchronization::log::{BarrierLog, Execution, Generation, Group, WARP_SIZE};
 use fencepost_dsl::sorted::SortedMap;
+use rustc_hash::FxHashMap;
 
 /// A generation of a group.
 pub type OfGroup = (Group, u32);
@@ -24,6 +25,8 @@ pub struct Barriers<'a> {
     /// Whether whoever gets through a generation of the one group has seen a generation of the other complete, where it has
     /// been asked.
     pub shown: SortedMap<(OfGroup, OfGroup), bool>,
+    /// Where two generations are the same on a path: lanes that went the same way ask the same.
+    same: FxHashMap<(Generation, Generation, TermRef), TermRef>,
 }
 
 /// The executions of one group, and who takes part.
@@ -66,7 +69,18 @@ impl<'a> Barriers<'a> {
             of_agent,
             of_group: log.groups(),
             shown: SortedMap::new(),
+            same: FxHashMap::default(),
         }
+    }
+
+    /// 1 iff an execution's generation is another one, where its thread gets there.
+    pub fn is_of(&mut self, execution: &Execution, generation: Generation) -> TermRef {
+        let key = (execution.generation, generation, execution.guard);
+        let terms = &mut self.graph.terms;
+        *self
+            .same
+            .entry(key)
+            .or_insert_with(|| execution.generation.same_where(generation, execution.guard, terms))
     }
 
     /// All executions of a thread.
